@@ -1,0 +1,5 @@
+//! Bytes on disk: one module a format, each with its page in `docs/formats/`.
+
+pub mod folded;
+pub mod mpk1;
+pub mod parquet;

@@ -1,0 +1,221 @@
+//! Errors as a user meets them, and the exit code of each.
+
+use std::fmt::{self, Display, Write as _};
+use std::io;
+use std::path::Path;
+
+use crate::formats::folded::conventions::PairError;
+use crate::formats::{mpk1, parquet};
+use crate::state::lock::LockError;
+
+/// How a job ends. Workflows act on these numbers; README lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// An error nobody foresaw.
+    Unexpected = 1,
+    /// Arguments that make no sense.
+    Usage = 2,
+    /// A damaged file, or rows that are refused.
+    BadData = 3,
+    /// Inputs of different conventions.
+    Mixed = 4,
+    /// An input that is not there.
+    Missing = 5,
+    /// Another process works on the same output.
+    Locked = 6,
+    /// The disk is full, or would be.
+    Disk = 7,
+    /// Readable, but unlike its record.
+    Unlike = 8,
+    /// SIGINT, at a clean point.
+    Interrupted = 130,
+    /// SIGTERM, at a clean point.
+    Terminated = 143,
+}
+
+/// What went wrong, where, what was found and expected, and what to do.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    what: String,
+    place: Option<String>,
+    found: Option<String>,
+    expected: Option<String>,
+    hint: Option<String>,
+    broken_pipe: bool,
+}
+
+impl Failure {
+    /// A failure that ends the job with `exit`.
+    pub fn new(exit: Exit, what: impl Display) -> Self {
+        let what = what.to_string();
+        Self { exit, what, place: None, found: None, expected: None, hint: None, broken_pipe: false }
+    }
+
+    /// Arguments that make no sense.
+    pub fn usage(what: impl Display) -> Self {
+        Self::new(Exit::Usage, what)
+    }
+
+    /// A damaged file, or rows that are refused.
+    pub fn bad_data(what: impl Display) -> Self {
+        Self::new(Exit::BadData, what)
+    }
+
+    /// Names the file, and what lies within it.
+    #[must_use]
+    pub fn at(mut self, place: impl Display) -> Self {
+        self.place.get_or_insert(place.to_string());
+        self
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Self {
+        self.at(path.display())
+    }
+
+    /// States what was found and what was expected.
+    #[must_use]
+    pub fn found(mut self, found: impl Display, expected: impl Display) -> Self {
+        (self.found, self.expected) = (Some(found.to_string()), Some(expected.to_string()));
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Display) -> Self {
+        self.hint.get_or_insert(hint.to_string());
+        self
+    }
+
+    /// How the job ends.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Whether the reader of our output has gone, which is no failure.
+    pub fn is_broken_pipe(&self) -> bool {
+        self.broken_pipe
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.what)?;
+        let parts = [
+            ("where", &self.place),
+            ("found", &self.found),
+            ("expected", &self.expected),
+            ("hint", &self.hint),
+        ];
+        for (name, text) in parts {
+            if let Some(text) = text {
+                write!(f, "\n  {name:<9}{}", text.replace('\n', "\n           "))?;
+            }
+        }
+        f.write_char('\n')
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Exit::Disk,
+            Kind::NotFound => Exit::Missing,
+            Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput => Exit::Usage,
+            Kind::InvalidData | Kind::UnexpectedEof => Exit::BadData,
+            _ => Exit::Unexpected,
+        };
+        let failure = Self { broken_pipe: error.kind() == Kind::BrokenPipe, ..Self::new(exit, error) };
+        match exit {
+            Exit::Disk => failure.hint("free some space, or choose an output on another disk, and run it again"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<mpk1::Error> for Failure {
+    fn from(error: mpk1::Error) -> Self {
+        use mpk1::Error as E;
+        let hint = match &error {
+            E::Io(_) => None,
+            E::ShortHeader { .. } => Some("an MPK1 stream starts with a header of 24 bytes"),
+            E::Magic(magic) if magic == b"PAR1" => Some("this is a Parquet file; streams are what fold-pack reads"),
+            E::Magic(_) => Some("streams are written by `stream-write teacher` and `stream-write selfplay`"),
+            E::Version(_) => Some("a newer Foldline may read it"),
+            E::Field { .. } => Some("the file is damaged, or a producer of another format wrote it"),
+            E::Torn { .. } => Some("a writer was stopped here; `stream-write repair` copies all whole records"),
+            E::Record { .. } => Some("the file was damaged after it was written, or its producer is at fault"),
+        };
+        let failure = match error {
+            E::Io(error) => error.into(),
+            E::Torn { place, found, expected } => Self::bad_data(format!("{place} is cut off"))
+                .found(format!("{found} bytes"), format!("{expected} bytes")),
+            other => Self::bad_data(other),
+        };
+        hint.into_iter().fold(failure, Self::hint)
+    }
+}
+
+impl From<parquet::Error> for Failure {
+    fn from(error: parquet::Error) -> Self {
+        match error {
+            parquet::Error::Io(error) => error.into(),
+            other => Self::bad_data(other),
+        }
+    }
+}
+
+impl From<PairError> for Failure {
+    fn from(error: PairError) -> Self {
+        Self::bad_data(error).hint("`--assume KEY=VALUE,...` states what the footer of a foreign shard lacks")
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::Io(error) => error.into(),
+            LockError::Held => {
+                Self::new(Exit::Locked, error).hint("wait for it to end, or choose another output")
+            }
+        }
+    }
+}
+
+/// Names the file an error is about.
+pub trait InFile<T> {
+    /// Adds the path to the error.
+    fn in_file(self, path: &Path) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<Failure>> InFile<T> for Result<T, E> {
+    fn in_file(self, path: &Path) -> Result<T, Failure> {
+        self.map_err(|error| error.into().in_file(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_where_found_expected_and_hint() {
+        let place = mpk1::Place { record: 17, offset: 2431 };
+        let torn = Failure::from(mpk1::Error::Torn { place, found: 61, expected: 148 }).in_file(Path::new("a.mpk1"));
+        assert_eq!(
+            torn.to_string(),
+            "error: record 17 at byte 2431 is cut off\n  where    a.mpk1\n  found    61 bytes\n  expected 148 bytes\n  \
+             hint     a writer was stopped here; `stream-write repair` copies all whole records\n"
+        );
+        assert_eq!(torn.exit(), Exit::BadData);
+    }
+
+    #[test]
+    fn a_full_disk_is_exit_7() {
+        assert_eq!(Failure::from(io::Error::from(io::ErrorKind::StorageFull)).exit(), Exit::Disk);
+    }
+}

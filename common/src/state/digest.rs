@@ -1,0 +1,90 @@
+//! SHA-256, the one digest of files.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// SHA-256 of a file's bytes, in lower-case hexadecimal where it is written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(String);
+
+impl Digest {
+    /// Digest of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self::from_hash(Sha256::new_with_prefix(bytes))
+    }
+
+    /// Digest of a file, read in pieces.
+    pub fn of_file(file: &mut File) -> io::Result<Self> {
+        let mut hash = Sha256::new();
+        let mut piece = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(Self::from_hash(hash)),
+                n => hash.update(&piece[..n]),
+            }
+        }
+    }
+
+    fn from_hash(hash: Sha256) -> Self {
+        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Digests and counts what is written through it.
+#[derive(Debug)]
+pub struct Digesting<W> {
+    out: W,
+    hash: Sha256,
+    len: u64,
+}
+
+impl<W: Write> Digesting<W> {
+    /// Digests from the first byte on.
+    pub fn new(out: W) -> Self {
+        Self { out, hash: Sha256::new(), len: 0 }
+    }
+
+    /// The output, the digest and the number of bytes.
+    pub fn finish(self) -> (W, Digest, u64) {
+        (self.out, Digest::from_hash(self.hash), self.len)
+    }
+}
+
+impl<W: Write> Write for Digesting<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.hash.update(&bytes[..n]);
+        self.len += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_answer() {
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Digest::of(b"abc").to_string(), abc);
+        let mut through = Digesting::new(vec![]);
+        through.write_all(b"abc").unwrap();
+        let (out, digest, len) = through.finish();
+        assert_eq!((out.as_slice(), digest.to_string().as_str(), len), (b"abc".as_slice(), abc, 3));
+    }
+}

@@ -1,0 +1,58 @@
+//! Advisory locks: who writes a file says so, and a second writer is turned away.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Why a lock was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Another process holds it.
+    #[error("another process is writing it")]
+    Held,
+    /// The file could not be opened.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Opens a file for reading and writing, making it where it is missing, and locks it for this process alone.
+/// The lock ends with the file handle, also by kill -9.
+pub fn open_locked(path: &Path) -> Result<File, LockError> {
+    loop {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(LockError::Held),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        // whoever held the lock may have renamed or removed the file between our two calls
+        if is_at(&file, path)? {
+            return Ok(file);
+        }
+    }
+}
+
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_holder_is_turned_away_until_the_first_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let first = open_locked(&path).unwrap();
+        assert!(matches!(open_locked(&path), Err(LockError::Held)));
+        drop(first);
+        open_locked(&path).unwrap();
+    }
+}

@@ -1,0 +1,156 @@
+//! `stats`: what is in streams, in one pass.
+
+use std::fmt;
+use std::path::Path;
+
+use common::formats::mpk1::packed::{Side, side_to_move};
+use common::formats::mpk1::{Error, Header, Record, validate};
+use common::process::failure::InFile;
+use common::process::{Common, Failure, emit, stop};
+use serde::Serialize;
+
+use crate::cli::FilesArgs;
+use crate::input::open_stream;
+
+#[derive(Serialize)]
+struct StatsReport<'a> {
+    files: Vec<Stats<'a>>,
+}
+
+#[derive(Serialize)]
+struct Stats<'a> {
+    file: &'a Path,
+    header: Header,
+    records: u64,
+    bytes: u64,
+    black_to_move: u64,
+    won: u64,
+    drawn: u64,
+    lost: u64,
+    /// Records whose best candidate's score is a mate.
+    mates: u64,
+    ply: Range,
+    candidates: Range,
+    /// Sum of a record's visits: the budget of its search.
+    visits: Range,
+    cp: Range,
+}
+
+/// Least, mean and greatest of a quantity.
+#[derive(Serialize, Default)]
+struct Range {
+    count: u64,
+    least: i64,
+    mean: f64,
+    greatest: i64,
+    #[serde(skip)]
+    sum: i128,
+}
+
+impl Range {
+    fn add(&mut self, value: i64) {
+        (self.least, self.greatest) = match self.count {
+            0 => (value, value),
+            _ => (self.least.min(value), self.greatest.max(value)),
+        };
+        self.count += 1;
+        self.sum += i128::from(value);
+        self.mean = self.sum as f64 / self.count as f64;
+    }
+}
+
+/// Runs the verb.
+pub(crate) fn run(common: &Common, args: &FilesArgs) -> Result<(), Failure> {
+    let files = args.files.iter().map(|file| stats(common, file)).collect::<Result<_, _>>()?;
+    emit(common, &StatsReport { files })
+}
+
+fn stats<'a>(common: &Common, file: &'a Path) -> Result<Stats<'a>, Failure> {
+    let mut reader = open_stream(file)?;
+    let mut stats = Stats::new(file, *reader.header());
+    let mut progress = common.progress("stats", "records", None);
+    while let Some(chunk) = reader.next_chunk().in_file(file)? {
+        stop::check()?;
+        for record in chunk.records() {
+            let (place, record) = record.in_file(file)?;
+            validate(&stats.header, &record).map_err(|defect| Error::Record { place, defect }).in_file(file)?;
+            stats.add(&record);
+            progress.add(1);
+        }
+    }
+    stats.bytes = reader.place().offset;
+    Ok(stats)
+}
+
+impl<'a> Stats<'a> {
+    fn new(file: &'a Path, header: Header) -> Self {
+        Self {
+            file,
+            header,
+            records: 0,
+            bytes: 0,
+            black_to_move: 0,
+            won: 0,
+            drawn: 0,
+            lost: 0,
+            mates: 0,
+            ply: Range::default(),
+            candidates: Range::default(),
+            visits: Range::default(),
+            cp: Range::default(),
+        }
+    }
+
+    fn add(&mut self, record: &Record<'_>) {
+        self.records += 1;
+        self.black_to_move += u64::from(record.board().is_some_and(|board| side_to_move(board) == Side::Black));
+        self.won += u64::from(record.value_z() > 0.0);
+        self.drawn += u64::from(record.value_z() == 0.0);
+        self.lost += u64::from(record.value_z() < 0.0);
+        self.ply.add(record.ply().into());
+        self.candidates.add(record.candidates().len() as i64);
+        let visits = record.candidates().filter_map(|c| c.visits).map(|n| i64::from(n.get()));
+        if let Some(budget) = visits.reduce(|a, b| a + b) {
+            self.visits.add(budget);
+        }
+        let mut best = None;
+        for cp in record.candidates().filter_map(|c| c.cp) {
+            self.cp.add(cp.into());
+            best = best.max(Some(cp));
+        }
+        let threshold = self.header.mate_threshold();
+        self.mates += u64::from(best.zip(threshold).is_some_and(|(cp, threshold)| cp.unsigned_abs() >= threshold));
+    }
+}
+
+impl fmt::Display for StatsReport<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.files.iter().try_for_each(|stats| write!(f, "{stats}"))
+    }
+}
+
+impl fmt::Display for Stats<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { records, won, drawn, lost, .. } = self;
+        writeln!(f, "{}", self.file.display())?;
+        writeln!(f, "  records     {records} in {} bytes", self.bytes)?;
+        writeln!(f, "  to move     {} Black, {} White", self.black_to_move, records - self.black_to_move)?;
+        writeln!(f, "  outcomes    {won} won, {drawn} drawn, {lost} lost, for the side to move")?;
+        writeln!(f, "  ply         {}", self.ply)?;
+        writeln!(f, "  candidates  {}", self.candidates)?;
+        if self.visits.count > 0 {
+            writeln!(f, "  visits      {} a record", self.visits)?;
+        }
+        if self.cp.count > 0 {
+            writeln!(f, "  cp          {}", self.cp)?;
+            writeln!(f, "  mates       {} records", self.mates)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}, mean {:.2}", self.least, self.greatest, self.mean)
+    }
+}
