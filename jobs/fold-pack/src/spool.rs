@@ -1,0 +1,167 @@
+//! Spools: records behind their keys, in buckets, in one file. Blocks of a bucket are chained from the last to the
+//! first, so a writer needs one buffer a bucket and a reader no index. Order within a bucket means nothing.
+//!
+//! Block: `bucket u32 | payload length u32 | previous block of the bucket u64 (0: none) | CRC-32 u32 | payload`,
+//! little-endian; the CRC covers the fields before it and the payload. Payload: key, then an MPK1 record from the
+//! mover's point of view with candidates in ascending order, again and again.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::order::part_start;
+
+const MAGIC: &[u8; 8] = b"FLSPOOL1";
+const HEAD_LEN: usize = 20;
+const CRC_AT: usize = 16;
+
+/// What a bucket holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bucket {
+    /// Records.
+    pub records: u64,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Offset of the last block; 0 where there is none.
+    pub last: u64,
+}
+
+/// Writes a spool from its first byte to its last.
+#[derive(Debug)]
+pub struct SpoolWriter<W> {
+    out: W,
+    at: u64,
+    block_len: usize,
+    buffers: Vec<Vec<u8>>,
+    buckets: Vec<Bucket>,
+}
+
+impl<W: Write> SpoolWriter<W> {
+    /// Starts a spool of `buckets` buckets with `block_len` bytes of buffer each.
+    pub fn new(mut out: W, buckets: u32, block_len: usize) -> io::Result<Self> {
+        out.write_all(MAGIC)?;
+        let buffers = vec![vec![]; buckets as usize];
+        let buckets = vec![Bucket::default(); buckets as usize];
+        Ok(Self { out, at: MAGIC.len() as u64, block_len, buffers, buckets })
+    }
+
+    /// Adds whole keyed records to a bucket.
+    pub fn add(&mut self, bucket: u32, payload: &[u8], records: u64) -> io::Result<()> {
+        let i = bucket as usize;
+        if self.buffers[i].len() + payload.len() > self.block_len {
+            self.flush_bucket(i)?;
+        }
+        if self.buffers[i].capacity() == 0 {
+            self.buffers[i].reserve_exact(self.block_len);
+        }
+        self.buffers[i].extend_from_slice(payload);
+        self.buckets[i].records += records;
+        self.buckets[i].bytes += payload.len() as u64;
+        Ok(())
+    }
+
+    /// Writes what is buffered, and gives back the output and what each bucket holds.
+    pub fn finish(mut self) -> io::Result<(W, Vec<Bucket>)> {
+        for i in 0..self.buffers.len() {
+            self.flush_bucket(i)?;
+            self.buffers[i] = vec![];
+        }
+        Ok((self.out, self.buckets))
+    }
+
+    fn flush_bucket(&mut self, i: usize) -> io::Result<()> {
+        let payload = &self.buffers[i];
+        if payload.is_empty() {
+            return Ok(());
+        }
+        let mut head = [0; HEAD_LEN];
+        head[0..4].copy_from_slice(&(i as u32).to_le_bytes());
+        head[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        head[8..16].copy_from_slice(&self.buckets[i].last.to_le_bytes());
+        let crc = block_crc(&head, payload);
+        head[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+        self.out.write_all(&head)?;
+        self.out.write_all(payload)?;
+        self.buckets[i].last = self.at;
+        self.at += (HEAD_LEN + payload.len()) as u64;
+        self.buffers[i].clear();
+        Ok(())
+    }
+}
+
+fn block_crc(head: &[u8; HEAD_LEN], payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&head[..CRC_AT]);
+    crc.update(payload);
+    crc.finalize()
+}
+
+/// A finished spool.
+#[derive(Debug)]
+pub struct Spool {
+    file: File,
+    len: u64,
+    buckets: Vec<Bucket>,
+}
+
+impl Spool {
+    /// A spool of which `buckets` is known.
+    pub fn new(file: File, buckets: Vec<Bucket>) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Self { file, len, buckets })
+    }
+
+    /// What each bucket holds.
+    pub fn buckets(&self) -> &[Bucket] {
+        &self.buckets
+    }
+
+    /// Hands the payload of each block of a bucket to `take`; `block` is the buffer. A damaged block is
+    /// [`io::ErrorKind::InvalidData`].
+    pub fn read<E: From<io::Error>>(
+        &self,
+        bucket: usize,
+        block: &mut Vec<u8>,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (mut at, mut left) = (self.buckets[bucket].last, self.buckets[bucket].bytes);
+        while at != 0 {
+            let previous = self.read_block(bucket, at, block)?;
+            left = left.checked_sub(block.len() as u64).ok_or_else(|| damaged(at))?;
+            take(block)?;
+            at = previous;
+        }
+        if left == 0 { Ok(()) } else { Err(damaged(self.buckets[bucket].last).into()) }
+    }
+
+    /// Reads a block's payload and gives the offset of the one before.
+    fn read_block(&self, bucket: usize, at: u64, block: &mut Vec<u8>) -> io::Result<u64> {
+        let mut head = [0; HEAD_LEN];
+        let end = at.saturating_add(HEAD_LEN as u64);
+        if end > self.len {
+            return Err(damaged(at));
+        }
+        self.file.read_exact_at(&mut head, at)?;
+        let u32_at = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (owner, len, crc) = (u32_at(0), u32_at(4), u32_at(CRC_AT));
+        let previous = u64::from(u32_at(8)) | u64::from(u32_at(12)) << 32;
+        if owner as usize != bucket || end + u64::from(len) > self.len || previous >= at {
+            return Err(damaged(at));
+        }
+        block.resize(len as usize, 0);
+        self.file.read_exact_at(block, end)?;
+        if block_crc(&head, block) == crc { Ok(previous) } else { Err(damaged(at)) }
+    }
+
+    /// Key range of a bucket, as the upper halves of its keys.
+    pub fn key_range(&self, bucket: usize) -> std::ops::Range<u128> {
+        let (bucket, buckets) = (bucket as u64, self.buckets.len() as u64);
+        part_start(bucket, buckets)..part_start(bucket + 1, buckets)
+    }
+}
+
+fn damaged(at: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the block of the spool at byte {at} is damaged"))
+}

@@ -1,0 +1,74 @@
+//! `fold`: folders of buckets to the shards of a key range.
+
+use common::formats::folded::Conventions;
+use common::formats::folded::set::set_path;
+use common::process::failure::InFile;
+use common::process::parallel::pool;
+use common::process::{Common, Exit, Failure, emit};
+use common::state::output::Output;
+
+use super::buckets::Buckets;
+use super::pack::{FoldJob, check_prefix, finish_set, policy};
+use super::parts::Part;
+use super::summary::Summary;
+use crate::cli::FoldArgs;
+use crate::conventions::Agreement;
+use crate::fold::range::Range;
+use crate::fold::tasks::Budget;
+
+/// Runs the verb.
+pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
+    let prefix = args.shards.prefix.as_path();
+    check_prefix(prefix)?;
+    let (opened, header, seed) = open(args)?;
+    let inputs = opened.iter().map(|buckets| buckets.digest.clone()).collect();
+    let job = FoldJob {
+        prefix,
+        spools: opened.into_iter().map(|buckets| buckets.spool).collect(),
+        conventions: Conventions::of_fold(&header, args.shards.temperature, seed),
+        policy: policy(&header, args.shards.temperature),
+        shards: args.shards.shards,
+        range: args.range,
+        budget: Budget::new(args.memory.memory.0, common.threads()),
+    };
+    if common.dry_run {
+        return emit(common, &Summary::new(prefix, Some(job.conventions), vec![], false));
+    }
+    let pool = pool(common.threads())?;
+    if args.range == Range::ALL {
+        let set_file = Output::create(&set_path(prefix)).in_file(&set_path(prefix))?;
+        let set = job.run(common, &pool)?;
+        finish_set(set_file, &set)?;
+        return emit(common, &Summary::of_set(prefix, set));
+    }
+    let part = Part::new(inputs, job.shards(), job.run(common, &pool)?);
+    let summary = match part.publish(prefix, args.range)? {
+        (_, Some(set)) => Summary::of_set(prefix, set),
+        (part, None) => {
+            let (conventions, shards) = part.into_shards();
+            Summary::new(prefix, Some(conventions), shards, false)
+        }
+    };
+    emit(common, &summary)
+}
+
+/// Opens the folders and holds them to one another.
+fn open(args: &FoldArgs) -> Result<(Vec<Buckets>, common::formats::mpk1::Header, u64), Failure> {
+    let (mut opened, mut agreement): (Vec<Buckets>, _) = (vec![], Agreement::default());
+    for folder in &args.folders {
+        let buckets = Buckets::open(folder)?;
+        let name = format!("{} ({})", folder.display(), buckets.file.stream);
+        agreement.add(&name, &buckets.header)?;
+        if let Some(first) = opened.first().filter(|first| first.file.seed != buckets.file.seed) {
+            return Err(Failure::new(Exit::Mixed, "the partitions differ in their seed")
+                .at(name)
+                .found(buckets.file.seed, format!("{} as in {}", first.file.seed, args.folders[0].display()))
+                .hint("partition all streams with one `--seed`"));
+        }
+        opened.push(buckets);
+    }
+    match (agreement.header().copied(), opened.first().map(|first| first.file.seed)) {
+        (Some(header), Some(seed)) => Ok((opened, header, seed)),
+        _ => Err(Failure::usage("no folder is given")),
+    }
+}
