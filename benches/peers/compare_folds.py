@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Compare the peer's fold with Foldline's, row for row: compare_folds.py PEER.parquet SHARD.parquet... (needs pyarrow).
+"""Compare the peer's fold with Foldline's, row for row (needs pyarrow).
 
-The peer keeps boards as SFEN text and moves as USI text; the shards hold `packed` and move16 (docs/formats/ has both). The peer's are
-turned into the shards' here. `packed`, `ply`, `weight`, `mv` and `cp` must be equal, `value_z`, `value_q` and `prob` within
-1e-6. The order of the rows, and of the candidates in a row, does not count.
+The peer keeps boards as SFEN text and moves as USI text; the shards hold `packed` and move16 (docs/formats/
+has both). The peer's are turned into the shards' here. `packed`, `ply`, `weight`, `mv` and `cp` must be
+equal, `value_z`, `value_q` and `prob` within 1e-6. The order of the rows, and of the candidates in a row,
+does not count.
 
 Prints one JSON line; exits with 1 where anything differs.
 """
+
 import argparse
 import functools
 import json
@@ -21,12 +23,15 @@ TOLERANCE = 1e-6
 EXAMPLES = 3
 EMPTY = 0xFF
 WHITE = 0x10
-KINDS = {name: kind for kind, name in enumerate(["K", "R", "B", "G", "S", "N", "L", "P", "+R", "+B", "+S", "+N", "+L", "+P"])}
+KINDS = {
+    name: kind
+    for kind, name in enumerate(["K", "R", "B", "G", "S", "N", "L", "P", "+R", "+B", "+S", "+N", "+L", "+P"])
+}
 HAND = "PLNSGBR"
 
 
 def packed(board):
-    """The 96 bytes of an SFEN of board, side and hand: 81 squares file by file from 9a, both hands, the side to move."""
+    """The 96 bytes of an SFEN without its number: 81 squares down the files from 9a, both hands, the side."""
     placement, side, hand = board.split(" ")
     by_rank = b"".join(map(packed_rank, placement.split("/")))
     by_file = b"".join(by_rank[column::9] for column in range(9))
@@ -97,9 +102,13 @@ class Fold:
     def __init__(self, table, boards, lists, moves):
         order = pc.sort_indices(boards)
         self.boards = boards.take(order)
-        self.rows = {name: table[name].combine_chunks().take(order) for name in ("ply", "weight", "value_z", "value_q")}
+        self.rows = {
+            name: table[name].combine_chunks().take(order) for name in ("ply", "weight", "value_z", "value_q")
+        }
         rank = pc.cast(pc.sort_indices(order), pa.int64())
-        key = pc.add(pc.multiply(rank.take(pc.list_parent_indices(lists)), 1 << 16), pc.cast(moves, pa.int64()))
+        key = pc.add(
+            pc.multiply(rank.take(pc.list_parent_indices(lists)), 1 << 16), pc.cast(moves, pa.int64())
+        )
         order = pc.sort_indices(key)
         self.key = key.take(order)
         candidates = lists.flatten()
@@ -115,7 +124,9 @@ def unequal(ours, theirs, tolerance=None):
     if tolerance is None:
         same = pc.equal(ours, theirs)
     else:
-        same = pc.less_equal(pc.abs(pc.subtract(pc.cast(ours, pa.float64()), pc.cast(theirs, pa.float64()))), tolerance)
+        same = pc.less_equal(
+            pc.abs(pc.subtract(pc.cast(ours, pa.float64()), pc.cast(theirs, pa.float64()))), tolerance
+        )
     return pc.indices_nonzero(pc.invert(pc.fill_null(same, False))).to_pylist()
 
 
@@ -126,23 +137,41 @@ def compare(peer, ours):
         return {"boards in several rows": ours.repeated() + peer.repeated()}, examples
     if not ours.boards.equals(peer.boards):
         one, other = set(ours.boards.to_pylist()), set(peer.boards.to_pylist())
-        return {"boards of Foldline alone": len(one - other), "boards of the peer alone": len(other - one)}, examples
+        return {
+            "boards of Foldline alone": len(one - other),
+            "boards of the peer alone": len(other - one),
+        }, examples
     if not ours.key.equals(peer.key):
         one, other = set(ours.key.to_pylist()), set(peer.key.to_pylist())
-        return {"candidates of Foldline alone": len(one - other), "candidates of the peer alone": len(other - one)}, examples
+        return {
+            "candidates of Foldline alone": len(one - other),
+            "candidates of the peer alone": len(other - one),
+        }, examples
 
     def check(name, mine, others, row, tolerance):
         places = unequal(mine, others, tolerance)
         if places:
             differ[name] = len(places)
             examples.extend(
-                {"column": name, "packed": ours.boards[row(i)].as_py().hex(), "foldline": mine[i].as_py(), "peer": others[i].as_py()}
-                for i in places[:EXAMPLES])
+                {
+                    "column": name,
+                    "packed": ours.boards[row(i)].as_py().hex(),
+                    "foldline": mine[i].as_py(),
+                    "peer": others[i].as_py(),
+                }
+                for i in places[:EXAMPLES]
+            )
 
     for name, mine in ours.rows.items():
         check(name, mine, peer.rows[name], lambda i: i, TOLERANCE if name.startswith("value") else None)
     for name, mine in ours.candidates.items():
-        check(name, mine, peer.candidates[name], lambda i: ours.key[i].as_py() >> 16, TOLERANCE if name == "prob" else None)
+        check(
+            name,
+            mine,
+            peer.candidates[name],
+            lambda i: ours.key[i].as_py() >> 16,
+            TOLERANCE if name == "prob" else None,
+        )
     return differ, examples
 
 
@@ -153,7 +182,17 @@ def main():
     args = parser.parse_args()
     peer, ours = peer_rows(args.peer), shard_rows(args.shards)
     differ, examples = compare(peer, ours)
-    print(json.dumps({"rows": len(ours.boards), "candidates": len(ours.key), "equal": not differ, "differ": differ, "examples": examples}))
+    print(
+        json.dumps(
+            {
+                "rows": len(ours.boards),
+                "candidates": len(ours.key),
+                "equal": not differ,
+                "differ": differ,
+                "examples": examples,
+            }
+        )
+    )
     sys.exit(1 if differ else 0)
 
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""The teacher fold as one SQL statement: fold_duckdb.py CORPUS.parquet OUT.parquet [--threads N] (needs duckdb).
+"""The teacher fold as one SQL statement (needs duckdb).
 
-The general tool that one would reach for, given its best: no join, strings cut without a pattern, a board that stands in one row
-only (most of them) never taken apart. The result is the fold's, row for row: the same means, softmax and one-hot, rows in hash order,
-zstd at its lowest level, row groups of 8,192. What it does not do is pack: boards stay SFEN text and moves stay USI text, which
-spares it work.
+The general tool that one would reach for, given its best: no join, strings cut without a pattern, a board
+that stands in one row only (most of them) never taken apart. The result is the fold's, row for row: the same
+means, softmax and one-hot, rows in hash order, zstd at level 1, row groups of 8,192. What it is spared is
+packing, since boards stay SFEN text and moves USI text, and sorting the candidates of a row.
 
-Prints one JSON line: the rows written, CPU and wall seconds of the statement alone (without Python's start), and the peak memory of
-the whole process.
+Prints one JSON line: the rows written, CPU and wall seconds of the statement alone (without Python's start),
+and the peak memory of the whole process.
 """
+
 import argparse
 import json
 import resource
@@ -29,12 +30,14 @@ copy (
     from read_parquet($corpus)),
 
   boards as (
-    select board, min(ply) as ply, avg(z) as value_z, avg(q) as value_q, count(*) as weight, list(search) as searches
+    select board, min(ply) as ply, avg(z) as value_z, avg(q) as value_q, count(*) as weight,
+           list(search) as searches
     from records group by board),
 
   -- one search: its candidates are the row's
   single as (
-    select board, ply, value_z, value_q, weight, searches[1].mv as moves, cast(searches[1].cp as double[]) as scores
+    select board, ply, value_z, value_q, weight,
+           searches[1].mv as moves, cast(searches[1].cp as double[]) as scores
     from boards where weight = 1),
 
   -- several: the mean of each move over the searches that list it
@@ -42,11 +45,12 @@ copy (
     select * exclude (search), unnest(search.mv) as mv, unnest(search.cp) as cp
     from (select * exclude (searches), unnest(searches) as search from boards where weight > 1)),
   means as (
-    select board, mv, avg(cp) as cp,
-           any_value(ply) as ply, any_value(value_z) as value_z, any_value(value_q) as value_q, any_value(weight) as weight
+    select board, mv, avg(cp) as cp, any_value(ply) as ply,
+           any_value(value_z) as value_z, any_value(value_q) as value_q, any_value(weight) as weight
     from listed group by board, mv),
   several as (
-    select board, any_value(ply) as ply, any_value(value_z) as value_z, any_value(value_q) as value_q, any_value(weight) as weight,
+    select board, any_value(ply) as ply,
+           any_value(value_z) as value_z, any_value(value_q) as value_q, any_value(weight) as weight,
            list(mv) as moves, list(cp) as scores
     from means group by board),
 
@@ -55,7 +59,9 @@ copy (
   -- a mate leads: all on the leader, the lowest move on a tie. Otherwise a softmax.
   led as (
     select *, if(abs(top) >= $threshold,
-                 list_min(list_transform(list_zip(moves, scores), lambda c: if(c[2] = top, move16(c[1]), 65535))), null) as leader
+                 list_min(list_transform(list_zip(moves, scores),
+                                         lambda c: if(c[2] = top, move16(c[1]), 65535))),
+                 null) as leader
     from folded),
   weighed as (
     select *, if(leader is null,
@@ -65,15 +71,19 @@ copy (
   summed as (
     select *, list_sum(shares) as total from weighed)
 
-  select board, cast(ply as usmallint) as ply, cast(value_z as float) as value_z, cast(value_q as float) as value_q,
+  select board, cast(ply as usmallint) as ply,
+         cast(value_z as float) as value_z, cast(value_q as float) as value_q,
          cast(weight as uinteger) as weight,
          list_transform(list_zip(moves, shares, scores), lambda c: struct_pack(
-           mv := c[1], prob := cast(c[2] / total as float), cp := cast(round(c[3]) as smallint))) as candidates
+           mv := c[1],
+           prob := cast(c[2] / total as float),
+           cp := cast(round(c[3]) as smallint))) as candidates
   from summed order by hash(board)
 ) to $out (format parquet, compression zstd, compression_level 1, row_group_size 8192)
 """
 
-# A move as a number, in the order in which the fold breaks ties. It is asked of rows that a mate leads, and of no others.
+# A move as a number, in the order in which the fold breaks ties. It is asked of rows that a mate leads, and
+# of no others.
 MOVE16 = """
 create macro field(file, rank) as (9 - cast(file as integer)) * 9 + ascii(rank) - ascii('a');
 create macro move16(m) as
@@ -95,7 +105,8 @@ def fold(corpus, out, threads, conventions):
         "threads": threads,
         "cpu_s": round(cpu_seconds() - before, 3),
         "wall_s": round(time.perf_counter() - start, 3),
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024),
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if sys.platform == "darwin" else 1024),
         "duckdb": duckdb.__version__,
     }
 

@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Make a large teacher corpus out of a small one: scale_corpus.py CORPUS.parquet COPIES OUT.parquet (needs pyarrow).
+"""Make a large teacher corpus out of a small one (needs pyarrow).
 
-Copy 0 is the corpus itself. In every later copy each board lacks two or more of its pieces, a different choice in each copy, so
-that the result holds COPIES times as many different boards and the same share of rows that meet on one board.
+Copy 0 is the corpus itself. In every later copy each board lacks two or more of its pieces, a different
+choice in each copy, so that the result holds nearly COPIES times as many different boards, and about the
+same share of rows that meet on one board.
 
 What holds for every copy:
 
-* Boards that are equal in the corpus stay equal within a copy. The choice depends on the board, the number of the copy and the
-  moves that any row of the corpus lists for that board, on nothing else; it is the same on every machine.
+* Boards that are equal in the corpus stay equal within a copy. The choice depends on the board, the number of
+  the copy and the moves that any row of the corpus lists for that board, on nothing else; it is the same on
+  every machine.
 * Every SFEN stays valid: both kings stay, and a board of fewer than 40 pieces is a legal one.
-* Every move stays legal. A piece that a listed move starts from stays. So do the two nearest pieces on each line (rank, file or
-  diagonal) from a king, or from a square that a listed move takes the king to: even when the nearest one moves, nothing is
-  uncovered, so no check appears where there was none. Where a listed move drops a pawn in front of the enemy king, which must
-  not mate, only pieces of the mover go, and none from the lines of the squares around that king: it keeps every way out.
+* Every move stays legal. A piece that a listed move starts from stays. So do the two nearest pieces on each
+  line (rank, file or diagonal) from a king, or from a square that a listed move takes the king to: even when
+  the nearest one moves, nothing is uncovered, so no check appears where there was none. Where a listed move
+  drops a pawn in front of the enemy king, which must not mate, only pieces of the mover go, and none from the
+  lines of the squares around that king: it keeps every way out.
 * Only the board, and the number of the game, change; a smaller corpus is the beginning of a larger one.
 
 A board too bare for a choice of its own is repeated as it is. The script says how many rows that are.
 """
+
 import argparse
 import itertools
 import os
@@ -30,7 +34,7 @@ import pyarrow.parquet as pq
 LEAST_REMOVED = 2
 COVERS = 2
 KINGS = ("K", "k")
-SQUARES = {(x, y): None for x in range(9) for y in range(9)}        # ordered, unlike a set
+SQUARES = {(x, y): None for x in range(9) for y in range(9)}  # ordered, unlike a set
 DIRECTIONS = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x, y) != (0, 0)]
 
 
@@ -71,7 +75,7 @@ class Board:
         return [s for s in SQUARES if self.at(*s) and s not in kept]
 
     def nearest(self, start, direction):
-        """The squares of the COVERS nearest pieces in one direction; kings do not count, since they may be what moves."""
+        """The squares of the COVERS nearest pieces in a direction, not counting kings: those may move."""
         (x, y), (dx, dy) = start, direction
         line = [(x + dx * n, y + dy * n) for n in range(1, 9)]
         return [s for s in line if s in SQUARES and self.at(*s) not in ("", *KINGS)][:COVERS]
@@ -105,18 +109,21 @@ def read_rank(text):
 
 def write_rank(cells):
     """The reverse of read_rank."""
-    return "".join(str(len(list(run))) if empty else "".join(run) for empty, run in itertools.groupby(cells, key=lambda c: c == ""))
+    return "".join(
+        str(len(list(run))) if empty else "".join(run)
+        for empty, run in itertools.groupby(cells, key=lambda c: c == "")
+    )
 
 
 def choices(pieces, copies):
-    """For copies 1, 2, ... a different set out of that many pieces, as index tuples: pairs, then triples and so on, singles last."""
+    """A set of pieces for each copy from 1, as indices: pairs, then triples and so on, singles last."""
     chosen = []
     for size in [*range(LEAST_REMOVED, pieces + 1), *range(1, LEAST_REMOVED)]:
-        # no run of neighbouring copies takes the same corner of the board: pairs in an order that looks random
+        # in an order that looks random, so that neighbouring copies do not clear the same corner of the board
         chosen += sorted(itertools.combinations(range(pieces), size), key=lambda c: (zlib.crc32(bytes(c)), c))
         if len(chosen) >= copies - 1:
             break
-    return chosen[:copies - 1]
+    return chosen[: copies - 1]
 
 
 def scaled_sfens(rows, copies):
@@ -151,7 +158,9 @@ def scale(corpus, copies, out):
         for k, (sfens, repeated) in enumerate(scaled_sfens(rows, copies)):
             copy = with_column(table, "sfen", pa.array(sfens, table.schema.field("sfen").type))
             if games:
-                copy = with_column(copy, "game", pc.add(table["game"], pa.scalar(k * games, table["game"].type)))
+                copy = with_column(
+                    copy, "game", pc.add(table["game"], pa.scalar(k * games, table["game"].type))
+                )
             writer.write_table(copy)
             repeats += repeated
     os.replace(part, out)

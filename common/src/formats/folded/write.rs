@@ -77,9 +77,10 @@ impl FlatColumn {
         zeros: Option<(T, T)>,
         plain: impl Fn(T) -> [u8; 4],
     ) -> Result<EncodedChunk, Error> {
-        let mut body = Vec::with_capacity(self.levels.len() + 4 * values.len());
-        body.extend_from_slice(&self.levels);
-        body.extend(values.iter().flat_map(|&value| plain(value)));
+        let mut body = vec![0; self.levels.len() + 4 * values.len()];
+        let (levels, words) = body.split_at_mut(self.levels.len());
+        levels.copy_from_slice(&self.levels);
+        words.as_chunks_mut().0.iter_mut().zip(values).for_each(|(word, &value)| *word = plain(value));
         let ends = ends(values, zeros, |value| plain(value).to_vec());
         encode_chunk(&LEAVES[leaf], &body, self.entries, self.entries - values.len(), ends)
     }

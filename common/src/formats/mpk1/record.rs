@@ -103,11 +103,14 @@ pub struct RecordBuf {
 impl RecordBuf {
     /// Appends the record's bytes. The candidate count must fit, which [`Header::append`](super::Header::append) checks.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.ply.to_le_bytes());
-        out.extend_from_slice(&self.value_z.to_le_bytes());
-        out.extend_from_slice(&self.value_q.to_le_bytes());
-        out.extend_from_slice(&(self.candidates.len() as u16).to_le_bytes());
-        out.extend_from_slice(self.packed.bytes());
+        let mut fixed = [0; FIXED_LEN + PACKED_LEN];
+        fixed[0..2].copy_from_slice(&self.ply.to_le_bytes());
+        fixed[2..6].copy_from_slice(&self.value_z.to_le_bytes());
+        fixed[6..10].copy_from_slice(&self.value_q.to_le_bytes());
+        fixed[10..12].copy_from_slice(&(self.candidates.len() as u16).to_le_bytes());
+        fixed[FIXED_LEN..].copy_from_slice(self.packed.bytes());
+        out.reserve(fixed.len() + CANDIDATE_LEN * self.candidates.len());
+        out.extend_from_slice(&fixed);
         self.candidates.iter().for_each(|candidate| out.extend_from_slice(&candidate.encode()));
     }
 }

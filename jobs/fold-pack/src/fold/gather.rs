@@ -31,7 +31,7 @@ pub struct Gather<'a> {
     /// Parts that the key space is cut into.
     pub shards: u32,
     /// How policies are made.
-    pub policy: Policy,
+    pub policy: &'a Policy,
     /// Bytes of records that are held; beyond, they are folded and forgotten.
     pub limit: usize,
 }
@@ -104,13 +104,13 @@ impl Held {
     }
 }
 
-struct Segments {
+struct Segments<'a> {
     shards: u32,
-    maker: RowMaker,
+    maker: RowMaker<'a>,
     segments: Vec<Segment>,
 }
 
-impl Segments {
+impl Segments<'_> {
     fn push(&mut self, key: &[u8; KEY_LEN], packed: &[u8; PACKED_LEN], group: &Group) -> Result<(), Failure> {
         let shard = part_of(upper(key), self.shards);
         if self.segments.last().is_none_or(|last| last.shard != shard) {

@@ -1,7 +1,7 @@
 //! All that was said of one position. Specification: "Folding, and where the division happens".
 
 use common::formats::folded::Rows;
-use common::formats::mpk1::{PolicySource, Record};
+use common::formats::mpk1::{Header, PolicySource, Record};
 
 use super::exact::ExactSum;
 
@@ -38,20 +38,41 @@ pub enum GroupError {
 }
 
 /// How a policy is made of sums.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Policy {
-    /// Which half was summed.
-    pub source: PolicySource,
+    source: PolicySource,
     /// Centipawns from which a leader is a mate; `None` where there are no mates.
-    pub threshold: Option<u16>,
-    /// Temperature of the softmax, in centipawns.
-    pub temperature: f64,
+    threshold: Option<u16>,
+    /// Centipawns.
+    temperature: f64,
+    /// exp(−d / temperature) of whole distances d to the leader, as all are where a position was searched once.
+    exp_of: Vec<f64>,
+}
+
+impl Policy {
+    /// Normalised visits, or a softmax over scores at a temperature in centipawns.
+    pub fn new(header: &Header, temperature: f64) -> Self {
+        let scored = header.policy_source == PolicySource::Cp;
+        let distances = if scored { 0..=u32::from(u16::MAX) } else { 1..=0 };
+        let exp_of = distances.map(|distance| libm::exp(-f64::from(distance) / temperature)).collect();
+        Self { source: header.policy_source, threshold: header.mate_threshold(), temperature, exp_of }
+    }
+}
+
+impl Policy {
+    /// exp of a tally's distance to the leader: the same number from the table and computed.
+    fn exp(&self, tally: &Tally, leader: &Tally) -> f64 {
+        match (tally.count, leader.count, usize::try_from(leader.sum - tally.sum)) {
+            (1, 1, Ok(distance)) if distance < self.exp_of.len() => self.exp_of[distance],
+            _ => libm::exp((tally.mean() - leader.mean()) / self.temperature),
+        }
+    }
 }
 
 /// Makes rows of groups: the one place where anything is divided.
 #[derive(Debug)]
-pub struct RowMaker {
-    policy: Policy,
+pub struct RowMaker<'a> {
+    policy: &'a Policy,
     exps: Vec<f64>,
 }
 
@@ -109,9 +130,9 @@ impl Group {
     }
 }
 
-impl RowMaker {
+impl<'a> RowMaker<'a> {
     /// Makes rows with this policy.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: &'a Policy) -> Self {
         Self { policy, exps: vec![] }
     }
 
@@ -141,9 +162,8 @@ impl RowMaker {
             rows.prob.extend(tallies.iter().map(|tally| if tally.mv == leader.mv { 1.0 } else { 0.0 }));
             return;
         }
-        let (top, temperature) = (leader.mean(), self.policy.temperature);
         self.exps.clear();
-        self.exps.extend(tallies.iter().map(|tally| libm::exp((tally.mean() - top) / temperature)));
+        self.exps.extend(tallies.iter().map(|tally| self.policy.exp(tally, leader)));
         let total: f64 = self.exps.iter().sum();
         rows.prob.extend(self.exps.iter().map(|exp| (exp / total) as f32));
     }
@@ -163,6 +183,9 @@ impl Tally {
     /// The mean, rounded half away from zero.
     fn rounded_mean(&self) -> i16 {
         let count = i64::from(self.count);
+        if count == 1 {
+            return self.sum as i16;
+        }
         let magnitude = (2 * self.sum.abs() + count) / (2 * count);
         (magnitude * self.sum.signum()) as i16
     }

@@ -8,11 +8,12 @@ use common::process::{Common, Exit, Failure, emit};
 use common::state::output::Output;
 
 use super::buckets::Buckets;
-use super::pack::{FoldJob, check_prefix, finish_set, policy};
+use super::pack::{FoldJob, check_prefix, finish_set};
 use super::parts::Part;
 use super::summary::Summary;
 use crate::cli::FoldArgs;
 use crate::conventions::Agreement;
+use crate::fold::group::Policy;
 use crate::fold::range::Range;
 use crate::fold::tasks::Budget;
 
@@ -26,7 +27,7 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
         prefix,
         spools: opened.into_iter().map(|buckets| buckets.spool).collect(),
         conventions: Conventions::of_fold(&header, args.shards.temperature, seed),
-        policy: policy(&header, args.shards.temperature),
+        policy: Policy::new(&header, args.shards.temperature),
         shards: args.shards.shards,
         range: args.range,
         budget: Budget::new(args.memory.memory.0, common.threads()),

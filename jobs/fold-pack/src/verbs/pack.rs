@@ -50,7 +50,7 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
         prefix,
         spools: vec![spool],
         conventions: Conventions::of_fold(header, args.shards.temperature, args.seed.seed),
-        policy: policy(header, args.shards.temperature),
+        policy: Policy::new(header, args.shards.temperature),
         shards: args.shards.shards,
         range: Range::ALL,
         budget,
@@ -58,11 +58,6 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
     let set = job.run(common, &pool)?;
     finish_set(set_file, &set)?;
     emit(common, &Summary::of_set(prefix, set))
-}
-
-/// Policy of streams with this header.
-pub(super) fn policy(header: &Header, temperature: f64) -> Policy {
-    Policy { source: header.policy_source, threshold: header.mate_threshold(), temperature }
 }
 
 /// Writes the set's file, which makes the set.
@@ -165,7 +160,7 @@ impl FoldJob<'_> {
         let start = |shard: u32| part_start(shard.into(), shards.into());
         let writer = SetWriter { prefix: self.prefix, conventions: self.conventions };
         let limit = usize::try_from(self.budget.task).unwrap_or(usize::MAX);
-        let gather = Gather { spools: &self.spools, shards, policy: self.policy, limit };
+        let gather = Gather { spools: &self.spools, shards, policy: &self.policy, limit };
         let mut progress = self.progress(common);
         let ranges = cut(&self.spools, start(own.start)..start(own.end), &self.budget);
         let written = write_shards(pool, &gather, ranges, &self.budget, &writer, &mut progress)?;

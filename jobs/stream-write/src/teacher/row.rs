@@ -60,25 +60,25 @@ impl Converter {
     }
 
     fn fill(&self, row: &Row<'_>, record: &mut RecordBuf) -> Result<(), Refusal> {
-        let sfen: Sfen = row.sfen.ok_or(Refusal::Missing("sfen"))?.parse().map_err(Refusal::Sfen)?;
+        let sfen: Sfen = row.sfen.ok_or_else(|| Refusal::Missing("sfen"))?.parse().map_err(Refusal::Sfen)?;
         record.packed = sfen.packed;
-        let (stated, side) = (row.side.ok_or(Refusal::Missing("side"))?, sfen.packed.side());
+        let (stated, side) = (row.side.ok_or_else(|| Refusal::Missing("side"))?, sfen.packed.side());
         let letter = if side == Side::Black { "b" } else { "w" };
         if stated != letter {
             return Err(Refusal::Side(stated.into(), letter));
         }
-        let ply = row.ply.ok_or(Refusal::Missing("ply"))?;
+        let ply = row.ply.ok_or_else(|| Refusal::Missing("ply"))?;
         record.ply = u16::try_from(ply).map_err(|_| Refusal::PlyRange(ply))?;
         if ply + 1 != i64::from(sfen.move_number) {
             return Err(Refusal::PlyMismatch { ply, number: sfen.move_number });
         }
-        record.value_z = match (row.result.ok_or(Refusal::Missing("result"))?, side) {
+        record.value_z = match (row.result.ok_or_else(|| Refusal::Missing("result"))?, side) {
             (0, _) => 0.0,
             (1, Side::Black) | (-1, Side::White) => 1.0,
             (1, Side::White) | (-1, Side::Black) => -1.0,
             (other, _) => return Err(Refusal::Result(other.to_string())),
         };
-        let cp = row.cp.ok_or(Refusal::Missing("cp"))?;
+        let cp = row.cp.ok_or_else(|| Refusal::Missing("cp"))?;
         let scale = self.header.mate_scale.map_or(i16::MAX as u16, NonZeroU16::get);
         if cp.unsigned_abs() > u64::from(scale) {
             return Err(Refusal::RootScale { cp, scale });
@@ -99,20 +99,22 @@ impl Converter {
         if moves != scores {
             return Err(Refusal::Lengths { moves, scores });
         }
-        let mut played = false;
+        let played = row.played.and_then(|text| Move16::from_usi(text).ok());
         for (index, (text, cp)) in row.cand.iter().zip(&row.cand_cp).enumerate() {
-            let text = text.ok_or(Refusal::NullMove(index))?;
-            let cp = self.score(index, cp.ok_or(Refusal::NullScore(index))?)?;
+            let text = text.ok_or_else(|| Refusal::NullMove(index))?;
+            let cp = self.score(index, cp.ok_or_else(|| Refusal::NullScore(index))?)?;
             let mv = Move16::from_usi(text).map_err(|why| Refusal::Move { index, text: text.into(), why })?;
             let playable = record.packed.admits(mv);
             playable.map_err(|why| Refusal::Unplayable { index, text: text.into(), why })?;
             if record.candidates.iter().any(|earlier| earlier.mv == mv) {
                 return Err(Refusal::Duplicate { index, text: text.into() });
             }
-            played |= row.played == Some(text);
             record.candidates.push(Candidate { mv, visits: None, cp: Some(cp) });
         }
-        if played { Ok(()) } else { Err(Refusal::PlayedMove(row.played.unwrap_or("null").into())) }
+        if record.candidates.iter().any(|candidate| Some(candidate.mv) == played) {
+            return Ok(());
+        }
+        Err(Refusal::PlayedMove(row.played.unwrap_or("null").into()))
     }
 
     fn score(&self, index: usize, cp: i64) -> Result<i16, Refusal> {

@@ -1,5 +1,7 @@
 //! SFEN text of a position: `board side hand move-number`, without the leading word `sfen`.
 
+mod scan;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,28 +82,34 @@ impl FromStr for Sfen {
 
     #[inline]
     fn from_str(text: &str) -> Result<Self, SfenError> {
-        let mut fields = text.split(' ');
-        let (Some(board), Some(side), Some(hand), Some(number), None) =
-            (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
-        else {
-            let leading = text.starts_with("sfen");
-            return Err(if leading { SfenError::LeadingWord } else { SfenError::Fields(text.split(' ').count()) });
-        };
-        let mut census = Census::default();
-        let mut bytes = [0; PACKED_LEN];
-        bytes[..SQUARES].fill(EMPTY);
-        place_board(board.as_bytes(), &mut bytes, &mut census)?;
-        bytes[SIDE] = match side {
-            "b" => Side::Black as u8,
-            "w" => Side::White as u8,
-            _ => return Err(SfenError::Side),
-        };
-        place_hands(hand.as_bytes(), &mut bytes, &mut census)?;
-        census.check()?;
-        let digits = number.bytes().all(|b| b.is_ascii_digit());
-        let move_number = number.parse().ok().filter(|&n| digits && (1..=1 << 16).contains(&n));
-        Ok(Self { packed: Packed(bytes), move_number: move_number.ok_or(SfenError::MoveNumber)? })
+        scan::scan(text.as_bytes()).map_or_else(|| parse(text), Ok)
     }
+}
+
+/// Reads an SFEN field by field and names what is wrong with it; [`scan`] is the fast way for those that are right.
+#[cold]
+fn parse(text: &str) -> Result<Sfen, SfenError> {
+    let mut fields = text.split(' ');
+    let (Some(board), Some(side), Some(hand), Some(number), None) =
+        (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
+    else {
+        let leading = text.starts_with("sfen");
+        return Err(if leading { SfenError::LeadingWord } else { SfenError::Fields(text.split(' ').count()) });
+    };
+    let mut census = Census::default();
+    let mut bytes = [0; PACKED_LEN];
+    bytes[..SQUARES].fill(EMPTY);
+    place_board(board.as_bytes(), &mut bytes, &mut census)?;
+    bytes[SIDE] = match side {
+        "b" => Side::Black as u8,
+        "w" => Side::White as u8,
+        _ => return Err(SfenError::Side),
+    };
+    place_hands(hand.as_bytes(), &mut bytes, &mut census)?;
+    census.check()?;
+    let digits = number.bytes().all(|b| b.is_ascii_digit());
+    let move_number = number.parse().ok().filter(|&n| digits && (1..=1 << 16).contains(&n));
+    Ok(Sfen { packed: Packed(bytes), move_number: move_number.ok_or(SfenError::MoveNumber)? })
 }
 
 /// Pieces counted, promoted ones as what they were.
@@ -289,13 +297,18 @@ mod tests {
             "l+r3g2l/4k4/p1+Pg1pnsp/1P1bp1pn1/1S1B1P1p1/Sp4G2/2NPP1P1P/2KG3R1/L5SNL w 4p",
             "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p",
         ] {
-            assert_eq!(format!("{text} 7").parse::<Packed>().unwrap().to_string(), text);
+            let text = format!("{text} 7");
+            assert_eq!(format!("{} 7", text.parse::<Packed>().unwrap()), text);
+            assert_eq!(scan::scan(text.as_bytes()), parse(&text).ok());
         }
     }
 
     #[test]
     fn refuses_what_is_no_position() {
-        let refuses = |text: &str, error| assert_eq!(text.parse::<Sfen>(), Err(error), "{text}");
+        let refuses = |text: &str, error| {
+            assert_eq!(parse(text), Err(error), "{text}");
+            assert_eq!(scan::scan(text.as_bytes()), None, "{text}");
+        };
         let with = |from: &str, to: &str| START.replace(from, to);
         refuses(&format!("sfen {START}"), SfenError::LeadingWord);
         refuses(&with(" - 1", " 1"), SfenError::Fields(3));
@@ -316,5 +329,19 @@ mod tests {
         refuses(&with("gkg", "kkg"), SfenError::Kings { side: Side::White, found: 2 });
         refuses(&with("- 1", "- 0"), SfenError::MoveNumber);
         refuses(&with("- 1", "- +1"), SfenError::MoveNumber);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_fast_way_takes_what_the_slow_way_takes(
+            cuts in proptest::collection::vec((0usize..80, "[1-9a-zA-Z+/ -]{0,2}"), 1..3)
+        ) {
+            let mut text = format!("{} ", START.replace(" - ", " R2b3p "));
+            text.pop();
+            for (at, with) in cuts {
+                text.replace_range(at..(at + with.len()).min(text.len()).max(at.min(text.len())).max(at), &with);
+            }
+            proptest::prop_assert_eq!(scan::scan(text.as_bytes()), parse(&text).ok(), "{}", text);
+        }
     }
 }
