@@ -2,33 +2,27 @@
 
 import statistics
 
-MIB = 1 << 20
-WIDTHS = (8, 44, 9, 9, 10)
+from steps import STATEMENTS
+
+WIDTHS = (6, 42, 9, 9, 10)
 
 
 def summary(steps, costs, compared):
-    """The medians of one size of corpus, and the ratios that matter."""
+    """The medians of one size of corpus, the ratios that matter, and what the comparison found."""
     medians = {name: median(runs) for name, runs in costs.items()}
-    peers = [name for name in costs if name.startswith("duckdb")]
-    best = min(peers, key=lambda name: medians[name]["cpu_s"])
-
-    def ratio(upper, lower):
-        def of(cost):
-            return sum(cost[name]["cpu_s"] for name in upper) / sum(cost[name]["cpu_s"] for name in lower)
-
-        each = [of(dict(zip(costs, run, strict=True))) for run in zip(*costs.values(), strict=True)]
-        return {"of_medians": of(medians), "least": min(each), "most": max(each)}
-
+    ratios = {}
+    for sql in STATEMENTS:
+        runs = [name for name in costs if name.startswith(f"DuckDB, {sql}")]
+        best = min(runs, key=lambda name: medians[name]["cpu_s"])
+        ratios[f"{best} / Foldline"] = ratio(costs, [best], ["stream-write", "fold-pack"])
+    ratios["fold-pack / zstd -1"] = ratio(costs, ["fold-pack"], ["zstd -1"])
     return {
         "copies": steps.copies,
-        "compared": compared,
         "medians": medians,
+        "ratios": ratios,
+        "compared": compared,
         "repetitions": costs,
-        "ratios": {
-            f"{best} / (stream-write + fold-pack)": ratio([best], ["stream-write", "fold-pack"]),
-            "fold-pack / zstd -1": ratio(["fold-pack"], ["zstd"]),
-        },
-        "facts": steps.facts,
+        "jobs": steps.reports,
     }
 
 
@@ -37,54 +31,56 @@ def median(runs):
     return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
 
 
+def ratio(costs, upper, lower):
+    """CPU seconds of some steps over those of others: of the medians, and the extremes by repetition."""
+
+    def of(pick):
+        above, below = (sum(pick(costs[name])["cpu_s"] for name in names) for names in (upper, lower))
+        return above / below
+
+    each = [of(lambda runs, n=n: runs[n]) for n in range(len(costs[upper[0]]))]
+    return {"of_medians": of(median), "least": min(each), "most": max(each)}
+
+
+def equal(compared):
+    """Whether a fold of the peer is Foldline's: all that is counted beside its size are differences."""
+    return not any(n for what, n in compared.items() if what not in ("rows", "candidates"))
+
+
 def lines(report):
     """The report as lines of Markdown, which read well on a terminal too."""
     machine, sizes = report["machine"], report["sizes"]
-    yield f"Medians of {report['repeat']} repetitions; {report['threads']} threads for Foldline."
-    yield f"{machine['cpu']}, {machine['cpus']} CPUs, load {machine['load']:.1f} at the start."
-    yield f"zstd: {report['zstd']}."
+    cpu = f"{machine['cpu']}, {machine['cpus']} cores"
+    yield f"One run on one machine: {cpu}, load {machine['load']:.1f} at first."
+    yield f"Figures are medians over {report['repeat']} repetitions, and ratios are of those medians."
+    yield f"Foldline is stream-write + fold-pack, on all cores. {report['versions']}."
     yield ""
     yield row("copies", "step", "CPU s", "wall s", "peak MiB")
     yield row("---:", "---", "---:", "---:", "---:")
     for size in sizes:
         for name, cost in size["medians"].items():
             seconds = (f"{cost[key]:.3f}" for key in ("cpu_s", "wall_s"))
-            yield row(size["copies"], name, *seconds, mebibytes(cost))
+            yield row(size["copies"], name, *seconds, f"{mebibytes(cost):.1f}")
     yield ""
     yield row("copies", "ratio of CPU seconds", "medians", "least", "most")
     yield row("---:", "---", "---:", "---:", "---:")
     for size in sizes:
-        for name, ratio in size["ratios"].items():
-            yield row(size["copies"], name, *(f"{ratio[key]:.2f}" for key in ("of_medians", "least", "most")))
+        for name, found in size["ratios"].items():
+            figures = (f"{found[key]:.2f}" for key in ("of_medians", "least", "most"))
+            yield row(size["copies"], name, *figures)
     yield ""
-    yield from growth(sizes)
-    yield f"A peak below {mebibytes(machine['floor'])} MiB cannot be told from the measuring script's own."
+    yield "A ratio takes a DuckDB statement at the number of threads where it costs the least CPU."
+    yield f"A peak below {mebibytes(machine['floor']):.1f} MiB cannot be told from the benchmark's own."
     for size in sizes:
-        yield f"{size['copies']} copies: {verdict(size['compared'])}."
-
-
-def growth(sizes):
-    """How the peak memory of the jobs grows from the smallest corpus to the largest."""
-    first, last = sizes[0], sizes[-1]
-    for name in ("stream-write", "fold-pack") if first is not last else ():
-        small, large = first["medians"][name], last["medians"][name]
-        yield (
-            f"Peak memory of {name}: {mebibytes(small)} MiB at {first['copies']} copies, "
-            f"{mebibytes(large)} MiB at {last['copies']} ({large['peak_bytes'] / small['peak_bytes']:.2f}x)."
-        )
-
-
-def verdict(compared):
-    """The outcome of the comparison with the peer."""
-    size = f"{compared['rows']} rows and {compared['candidates']} candidates"
-    if compared["equal"]:
-        return f"{size}, equal to the peer's in every row"
-    return f"{size}, NOT the peer's: {compared['differ']}"
+        for sql, compared in size["compared"].items():
+            verdict = "equal" if equal(compared) else f"NOT EQUAL: {compared}"
+            held = f"{compared['rows']} rows, {compared['candidates']} candidates"
+            yield f"{size['copies']} copies, {held}, against DuckDB's {sql} SQL: {verdict}."
 
 
 def mebibytes(cost):
     """The peak memory of a cost."""
-    return f"{cost['peak_bytes'] / MIB:.1f}"
+    return cost["peak_bytes"] / (1 << 20)
 
 
 def row(*cells):

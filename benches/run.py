@@ -1,37 +1,32 @@
 #!/usr/bin/env python3
 """Foldline against its peers, on one machine in one run: `./run bench`, or python3 benches/run.py [OPTIONS].
 
-Each repetition takes these steps in turn, at every size of corpus, so that a busy machine is busy for all of
-them alike:
+Each repetition takes these steps in turn, so that a busy machine is busy for all of them alike:
 
 * `stream-write teacher`, then `fold-pack pack`: a teacher corpus to folded shards;
-* the same fold as one SQL statement in DuckDB, on one thread (its least CPU) and on as many as Foldline has;
-* zstd at level 1 over the stream that `fold-pack pack` reads: what a mere compression of its input costs.
+* the same fold in DuckDB, as plain and as tuned SQL, each on one thread and on all cores;
+* zstd at level 1 over the stream that `fold-pack pack` reads: what mere compression of its input costs.
 
-Then the peer's fold is compared with the shards, row for row. Medians are printed and written to report.json
-and report.md in the folder of the benchmark. Exit status: 0 done, 1 the folds differ or a step failed, 2
-usage, 5 a file is missing, 130 stopped.
-
-CPU seconds are user + system time. Those of the DuckDB peer leave Python's start out; those of the jobs are
-the whole process. Peak memory is the kernel's figure for the whole process, the pages of mapped files
-included. A process inherits the size of the one that started it, so this script stays small: it loads no
-library, forks, and states what floor that leaves.
+Then the peer's folds are compared with the shards, row for row. The report is printed, and written to
+report.json and report.md. Exit status: 0 done, 1 the folds differ or a step failed, 2 usage, 5 a file is
+missing, 130 stopped.
 """
 
 import argparse
+import importlib.metadata
 import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from measure import Stop, measure
-from report import lines, mebibytes, summary
-from steps import Steps
+from report import equal, lines, mebibytes, summary
+from steps import CPUS, Steps
 
 ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT / "tests/data/shogi/teacher_corpus.parquet"
 FAILED, MISSING, STOPPED = 1, 5, 130
 
 
@@ -44,116 +39,78 @@ def parse():
     """The command line."""
     formatter = argparse.ArgumentDefaultsHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], formatter_class=formatter)
-    folder = {"metavar": "DIR", "type": Path}
-    number = {"metavar": "N", "type": int}
-    corpus = ROOT / "tests/data/shogi/teacher_corpus.parquet"
-    parser.add_argument("--bin", **folder, default=ROOT / "target/release", help="where the jobs lie")
-    parser.add_argument("--corpus", metavar="FILE", type=Path, default=corpus, help="what is copied")
-    parser.add_argument("--out", **folder, default=ROOT / "target/bench", help="where files and reports go")
-    parser.add_argument(
-        "--copies", **number, nargs="+", default=[8, 80], help="sizes, in copies of the corpus"
-    )
-    parser.add_argument("--repeat", **number, default=3, help="repetitions")
-    parser.add_argument("--threads", **number, default=cpus(), help="threads for Foldline")
+    parser.add_argument("--bin", type=Path, default=ROOT / "target/release", help="where the jobs lie")
+    parser.add_argument("--out", type=Path, default=ROOT / "target/bench", help="where files and reports go")
+    parser.add_argument("--copies", type=int, nargs="+", default=[8, 80], help="sizes, in copies")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions")
     args = parser.parse_args()
-    if min(args.repeat, args.threads, *args.copies) < 1:
-        parser.error("--repeat, --threads and --copies must be 1 or more")
+    if min(args.repeat, *args.copies) < 1:
+        parser.error("--repeat and --copies must be 1 or more")
     return args
-
-
-def cpus():
-    """How many CPUs this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def machine(out):
     """What the figures are taken on, and below what peak memory they say nothing."""
+    info = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    names = [line.split(":", 1)[1].strip() for line in info.splitlines() if line.startswith("model name")]
     return {
-        "cpu": cpu_name(),
-        "cpus": cpus(),
+        "cpu": names[0] if names else platform.processor() or platform.machine(),
+        "cpus": CPUS,
         "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
         "load": os.getloadavg()[0],
         "floor": measure(["true"], out / "floor.log")[0],
     }
 
 
-def cpu_name():
-    """The processor, as its maker calls it where the system tells."""
-    info = Path("/proc/cpuinfo")
-    for line in info.read_text().splitlines() if info.exists() else ():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def zstd_version():
-    """Which zstd is the baseline."""
-    if not (zstd := shutil.which("zstd")):
-        return "no command installed, so the library in pyarrow (level 1, streaming)"
-    return "the command, " + subprocess.check_output([zstd, "-qV"], text=True).strip()
-
-
-def shown(path):
-    """A path as a message names it."""
-    path = Path(path).resolve()
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-
-
-def check(args):
-    """Refuses to start where a file is missing."""
-    for path, hint in (
-        (args.bin / "stream-write", "cargo build --release"),
-        (args.bin / "fold-pack", "cargo build --release"),
-        (args.corpus, "--corpus FILE"),
-    ):
-        if not path.is_file():
-            raise Stop(f"{shown(path)} is missing (hint: {hint})", MISSING)
+def versions(out):
+    """What the peers are."""
+    duckdb, pyarrow = (importlib.metadata.version(name) for name in ("duckdb", "pyarrow"))
+    zstd = f"in pyarrow {pyarrow}"
+    if shutil.which("zstd"):
+        zstd = measure(["zstd", "-qV"], out / "zstd.log")[1].strip()
+    return f"DuckDB {duckdb}; zstd {zstd}"
 
 
 def repeat(sizes, times):
     """Runs every step at every size, over and over; returns the costs of each size, by step."""
-    costs = [{name: [] for name in steps.all()} for steps in sizes]
-    for n in range(times):
+    costs = [{name: [] for name, _ in steps.by_name()} for steps in sizes]
+    for n in range(1, times + 1):
         for steps, kept in zip(sizes, costs, strict=True):
-            for name, step in steps.all().items():
+            for name, step in steps.by_name():
                 cost = step()
                 kept[name].append(cost)
-                say(
-                    f"repetition {n + 1}/{times}  x{steps.copies:<3} {name:<13} cpu {cost['cpu_s']:7.3f} s  "
-                    f"wall {cost['wall_s']:7.3f} s  peak {mebibytes(cost):>7} MiB"
-                )
+                seconds = f"cpu {cost['cpu_s']:7.3f} s  wall {cost['wall_s']:7.3f} s"
+                peak = f"peak {mebibytes(cost):7.1f} MiB"
+                say(f"repetition {n}/{times}  x{steps.copies:<3} {name:<29} {seconds}  {peak}")
     return costs
 
 
-def run(args):
+def bench(args):
     """The whole benchmark; returns the report."""
-    check(args)
     args.out.mkdir(parents=True, exist_ok=True)
-    sizes = [Steps(n, args.out / f"x{n}", args.bin, args.threads) for n in sorted(set(args.copies))]
+    report = {"repeat": args.repeat, "machine": machine(args.out), "versions": versions(args.out)}
+    sizes = [Steps(copies, args.out, args.bin) for copies in sorted(set(args.copies))]
     for steps in sizes:
-        if steps.make_corpus(args.corpus):
-            say(f"made a corpus of {steps.copies} copies: {shown(steps.corpus)}")
-    report = {
-        "repeat": args.repeat,
-        "threads": args.threads,
-        "machine": machine(args.out),
-        "zstd": zstd_version(),
-        "sizes": [],
-    }
-    for steps, costs in zip(sizes, repeat(sizes, args.repeat), strict=True):
-        say(f"x{steps.copies}: comparing every row with the peer's")
-        report["sizes"].append(summary(steps, costs, steps.compare()))
+        say(f"making a corpus of {steps.copies} copies")
+        steps.make_corpus(CORPUS)
+    costs = repeat(sizes, args.repeat)
+    say("comparing every row with the peer's")
+    measured = zip(sizes, costs, strict=True)
+    report["sizes"] = [summary(steps, kept, steps.compare()) for steps, kept in measured]
     return report
 
 
 def main():
     args = parse()
+    for path in (args.bin / "stream-write", args.bin / "fold-pack", CORPUS):
+        if not path.is_file():
+            say(f"bench: {path} is missing (hint: cargo build --release, --bin)")
+            return MISSING
     try:
-        report = run(args)
+        report = bench(args)
     except Stop as e:
         say(f"bench: {e}")
-        return e.status
+        return FAILED
     except KeyboardInterrupt:
         say("bench: stopped")
         return STOPPED
@@ -161,8 +118,8 @@ def main():
     (args.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     (args.out / "report.md").write_text(f"# Benchmark\n\n{text}\n")
     print(text)
-    say(f"written: {shown(args.out / 'report.json')}, {shown(args.out / 'report.md')}")
-    return 0 if all(size["compared"]["equal"] for size in report["sizes"]) else FAILED
+    say(f"written: {args.out / 'report.json'}, {args.out / 'report.md'}")
+    return 0 if all(equal(fold) for size in report["sizes"] for fold in size["compared"].values()) else FAILED
 
 
 if __name__ == "__main__":

@@ -1,107 +1,91 @@
-"""The steps that the benchmark measures, over one size of corpus."""
+"""The steps that are measured, over one size of corpus."""
 
-import hashlib
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
 
-from measure import PEERS, Stop, helper, measure, measure_helper
+from measure import measure
 
+PEERS = Path(__file__).parent / "peers"
 CONVENTIONS = ["--mate-scale", "32000", "--mate-slack", "100", "--eval-coef", "600"]
+CPUS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+STATEMENTS = ("plain", "tuned")
 
 
 class Steps:
-    """One size of corpus: its folder, and the steps over it."""
+    """One size of corpus, in a folder of its own, and the steps over it. Each returns what it cost."""
 
-    def __init__(self, copies, folder, jobs, threads):
+    def __init__(self, copies, out, jobs):
         self.copies = copies
-        self.folder = Path(folder)
-        self.jobs = Path(jobs)
-        self.threads = threads
-        self.corpus = self.folder / "corpus.parquet"
+        self.folder = out / f"x{copies}"
+        self.jobs = jobs
         self.stream = self.folder / "corpus.mpk1"
-        self.peer = self.folder / "peer.parquet"
+        self.corpus = self.folder / "corpus.parquet"
         self.shards = self.folder / "fold"
-        self.facts = {}
+        self.reports = {}
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+
+    def by_name(self):
+        """The steps of one repetition."""
+        yield "stream-write", self.write_stream
+        yield "fold-pack", self.pack
+        for sql in STATEMENTS:
+            for threads in sorted({1, CPUS}):
+                name = f"DuckDB, {sql} SQL, {threads} thread{'s' if threads > 1 else ''}"
+                yield name, lambda sql=sql, threads=threads: self.fold_in_duckdb(sql, threads)
+        yield "zstd -1", self.compress
 
     def make_corpus(self, source):
-        """Makes the corpus, unless one of the same source, size and script is there; tells whether it did."""
-        digest = hashlib.sha256(f"{self.copies}\n".encode())
-        for path in (source, PEERS / "scale_corpus.py"):
-            digest.update(path.read_bytes())
-        stamp = self.folder / "corpus.sha256"
-        if self.corpus.exists() and stamp.exists() and stamp.read_text() == digest.hexdigest():
-            return False
-        self.folder.mkdir(parents=True, exist_ok=True)
-        stamp.unlink(missing_ok=True)
-        measure(helper("scale_corpus.py", source, self.copies, self.corpus), self.folder / "scale.log")
-        stamp.write_text(digest.hexdigest())
-        return True
-
-    def all(self):
-        """The steps of one repetition, by name."""
-        return {
-            "stream-write": self.write_stream,
-            "fold-pack": self.pack,
-            **{f"duckdb-{n}": lambda n=n: self.fold_in_duckdb(n) for n in sorted({1, self.threads})},
-            "zstd": self.compress,
-        }
+        """The small corpus to a large one."""
+        self.helper("scale_corpus", source, self.copies, self.corpus)
 
     def write_stream(self):
         """The corpus to a stream."""
         self.stream.unlink(missing_ok=True)
-        cost = self.job("stream-write", "teacher", self.corpus, "-o", self.stream, *CONVENTIONS)
-        self.facts["stream_bytes"] = self.stream.stat().st_size
-        return cost
+        return self.job("stream-write", "teacher", self.corpus, "-o", self.stream, *CONVENTIONS)
 
     def pack(self):
         """The stream to shards."""
         shutil.rmtree(self.shards, ignore_errors=True)
         self.shards.mkdir()
-        cost = self.job("fold-pack", "pack", self.stream, "-o", self.shards / "teacher")
-        self.facts["shard_bytes"] = sum(path.stat().st_size for path in self.shards.glob("*.parquet"))
-        return cost
+        return self.job("fold-pack", "pack", self.stream, "-o", self.shards / "teacher")
 
-    def job(self, name, *arguments):
-        """Runs one of Foldline's jobs and keeps what it reports."""
-        command = [self.jobs / name, *arguments, "--threads", self.threads, "--json"]
-        cost, output = measure(command, self.folder / f"{name}.log")
-        self.facts[name] = json.loads(output)
-        return cost
-
-    def fold_in_duckdb(self, threads):
+    def fold_in_duckdb(self, sql, threads):
         """The corpus to a fold, in DuckDB."""
-        self.peer.unlink(missing_ok=True)
-        options = ["--threads", threads, *CONVENTIONS]
-        log = self.folder / "duckdb.log"
-        cost, own = measure_helper(log, "fold_duckdb.py", self.corpus, self.peer, *options)
-        self.facts["duckdb"] = own["duckdb"]
-        self.facts["duckdb_bytes"] = self.peer.stat().st_size
-        return cost
+        options = ["--sql", sql, "--threads", threads]
+        return self.timed_helper("fold_duckdb", self.corpus, self.peer(sql), *options)
 
     def compress(self):
-        """The stream through zstd at level 1."""
+        """The stream that `fold-pack pack` reads through zstd at level 1."""
         target = self.folder / "corpus.mpk1.zst"
-        target.unlink(missing_ok=True)
-        log = self.folder / "zstd.log"
         if zstd := shutil.which("zstd"):
-            cost, _ = measure([zstd, "-1", "-q", "-o", target, self.stream], log)
-        else:
-            cost, _ = measure_helper(log, "zstd_file.py", self.stream, target)
-        target.unlink()
-        return cost
+            cost, _ = measure([zstd, "-1", "-q", "-f", self.stream, "-o", target], self.folder / "zstd.log")
+            return cost
+        return self.timed_helper("zstd_file", self.stream, target)
 
     def compare(self):
-        """Compares the peer's fold with the shards; returns what the comparison reports."""
-        log = self.folder / "compare.log"
-        shards = sorted(self.shards.glob("*.parquet"))
-        try:
-            _, output = measure(helper("compare_folds.py", self.peer, *shards), log)
-        except Stop:
-            # it ends with 1 where the folds differ, and then reports too
-            output = Path(f"{log}.out").read_text()
-            if not output:
-                raise
-            print(f"x{self.copies}: the folds differ: {output.strip()}", file=sys.stderr)
-        return json.loads(output)
+        """How the peer's folds differ from the shards, which they must not: a count by column for each."""
+        _, output = self.helper("compare_folds", self.shards / "*.parquet", *map(self.peer, STATEMENTS))
+        return dict(zip(STATEMENTS, map(json.loads, output.splitlines()), strict=True))
+
+    def peer(self, sql):
+        """Where a statement of the peer writes its fold."""
+        return self.folder / f"{sql}.parquet"
+
+    def job(self, name, *arguments):
+        """Runs one of Foldline's jobs, and keeps what it reports."""
+        cost, output = measure([self.jobs / name, *arguments, "--json"], self.folder / f"{name}.log")
+        self.reports[name] = json.loads(output)
+        return cost
+
+    def timed_helper(self, name, *arguments):
+        """Runs a helper that tells its own CPU and wall seconds, without the start of Python."""
+        cost, output = self.helper(name, *arguments)
+        return cost | json.loads(output)
+
+    def helper(self, name, *arguments):
+        """Runs one of the scripts in peers/."""
+        return measure([sys.executable, PEERS / f"{name}.py", *arguments], self.folder / f"{name}.log")

@@ -131,7 +131,9 @@ impl From<io::Error> for Failure {
         };
         let failure = Self { broken_pipe: error.kind() == Kind::BrokenPipe, ..Self::new(exit, error) };
         match exit {
-            Exit::Disk => failure.hint("free some space, or choose an output on another disk, and run it again"),
+            Exit::Disk => {
+                failure.hint("free some space, or choose an output on another disk, and run it again")
+            }
             _ => failure,
         }
     }
@@ -143,12 +145,18 @@ impl From<mpk1::Error> for Failure {
         let hint = match &error {
             E::Io(_) => None,
             E::ShortHeader { .. } => Some("an MPK1 stream starts with a header of 24 bytes"),
-            E::Magic(magic) if magic == b"PAR1" => Some("this is a Parquet file; streams are what fold-pack reads"),
+            E::Magic(magic) if magic == b"PAR1" => {
+                Some("this is a Parquet file; streams are what fold-pack reads")
+            }
             E::Magic(_) => Some("streams are written by `stream-write teacher` and `stream-write selfplay`"),
             E::Version(_) => Some("a newer Foldline may read it"),
             E::Field { .. } => Some("the file is damaged, or a producer of another format wrote it"),
-            E::Torn { .. } => Some("a writer was stopped here; `stream-write repair` copies all whole records"),
-            E::Record { .. } => Some("the file was damaged after it was written, or its producer is at fault"),
+            E::Torn { .. } => {
+                Some("a writer was stopped here; `stream-write repair` copies all whole records")
+            }
+            E::Record { .. } => {
+                Some("the file was damaged after it was written, or its producer is at fault")
+            }
         };
         let failure = match error {
             E::Io(error) => error.into(),
@@ -205,7 +213,8 @@ mod tests {
     #[test]
     fn says_what_where_found_expected_and_hint() {
         let place = mpk1::Place { record: 17, offset: 2431 };
-        let torn = Failure::from(mpk1::Error::Torn { place, found: 61, expected: 148 }).in_file(Path::new("a.mpk1"));
+        let torn =
+            Failure::from(mpk1::Error::Torn { place, found: 61, expected: 148 }).in_file(Path::new("a.mpk1"));
         assert_eq!(
             torn.to_string(),
             "error: record 17 at byte 2431 is cut off\n  where    a.mpk1\n  found    61 bytes\n  expected 148 bytes\n  \

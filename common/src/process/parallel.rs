@@ -9,7 +9,10 @@ use super::failure::{Exit, Failure};
 
 /// A pool of `threads` workers. The calling thread reads and writes beside them.
 pub fn pool(threads: usize) -> Result<ThreadPool, Failure> {
-    ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| Failure::new(Exit::Unexpected, error))
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Failure::new(Exit::Unexpected, error))
 }
 
 /// Maps `source` with `work` on the workers of a pool. Results come in the order of the source, which is read on the

@@ -32,8 +32,13 @@ impl Progress {
             return Self { bar, plain: Some(Plain { what, unit, start: now, last: now }) };
         }
         let (bar, template) = match total {
-            Some(total) => (ProgressBar::new(total), "{prefix:>12} {wide_bar} {human_pos}/{human_len} {msg} {per_sec} {eta}"),
-            None => (ProgressBar::new_spinner(), "{prefix:>12} {spinner} {human_pos} {msg} {per_sec} {elapsed}"),
+            Some(total) => (
+                ProgressBar::new(total),
+                "{prefix:>12} {wide_bar} {human_pos}/{human_len} {msg} {per_sec} {eta}",
+            ),
+            None => {
+                (ProgressBar::new_spinner(), "{prefix:>12} {spinner} {human_pos} {msg} {per_sec} {elapsed}")
+            }
         };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
@@ -54,7 +59,8 @@ impl Progress {
             && plain.last.elapsed() >= PLAIN_EVERY
         {
             plain.last = Instant::now();
-            let _ = writeln!(io::stderr(), "{}", plain.line(self.bar.position(), self.bar.length().unwrap_or(0)));
+            let _ =
+                writeln!(io::stderr(), "{}", plain.line(self.bar.position(), self.bar.length().unwrap_or(0)));
         }
     }
 }

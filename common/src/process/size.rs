@@ -29,8 +29,10 @@ impl FromStr for ByteSize {
         }
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, unit) = text.split_at(digits);
-        let scale = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).map(|&(_, scale)| scale);
-        let size = number.parse().ok().zip(scale).and_then(|(number, scale): (u64, u64)| number.checked_mul(scale));
+        let scale =
+            UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())).map(|&(_, scale)| scale);
+        let size =
+            number.parse().ok().zip(scale).and_then(|(number, scale): (u64, u64)| number.checked_mul(scale));
         size.map(Self).ok_or_else(|| "expected a size such as 256MiB, 2GB or unlimited".into())
     }
 }
@@ -55,7 +57,8 @@ mod tests {
 
     #[test]
     fn reads_and_shows_sizes() {
-        let cases = [("0", 0), ("64MiB", 64 << 20), ("2 GB", 2_000_000_000), ("7b", 7), ("unlimited", u64::MAX)];
+        let cases =
+            [("0", 0), ("64MiB", 64 << 20), ("2 GB", 2_000_000_000), ("7b", 7), ("unlimited", u64::MAX)];
         for (text, bytes) in cases {
             assert_eq!(text.parse(), Ok(ByteSize(bytes)), "{text}");
         }

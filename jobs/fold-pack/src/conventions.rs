@@ -42,12 +42,13 @@ impl Agreement {
         let mut pairs = stated(first).into_iter().zip(stated(header));
         match pairs.find(|(a, b)| a != b) {
             None => Ok(()),
-            Some(((field, expected), (_, found))) => {
-                Err(Failure::new(Exit::Mixed, format!("the streams differ in {field}: they are not folded together"))
-                    .at(name)
-                    .found(format!("{found} in {name}"), format!("{expected} as in {other}"))
-                    .hint("make a set of each; a number means another thing in the other"))
-            }
+            Some(((field, expected), (_, found))) => Err(Failure::new(
+                Exit::Mixed,
+                format!("the streams differ in {field}: they are not folded together"),
+            )
+            .at(name)
+            .found(format!("{found} in {name}"), format!("{expected} as in {other}"))
+            .hint("make a set of each; a number means another thing in the other")),
         }
     }
 

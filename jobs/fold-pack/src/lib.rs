@@ -10,6 +10,7 @@ mod conventions;
 pub mod fold;
 pub mod order;
 pub mod partition;
+pub mod shuffle;
 pub mod spool;
 mod verbs;
 

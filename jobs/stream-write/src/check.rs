@@ -60,9 +60,8 @@ fn check(common: &Common, file: &Path) -> Result<Found, Failure> {
     let mut progress = common.progress("check", "records", None);
     let work = |chunk: Result<Chunk, Failure>| validate_chunk(&header, &chunk?).in_file(file);
     pool(common.threads())?.in_place_scope(|scope| {
-        let chunks = std::iter::from_fn(|| {
-            stop::check().and_then(|()| reader.next_chunk().in_file(file)).transpose()
-        });
+        let chunks =
+            std::iter::from_fn(|| stop::check().and_then(|()| reader.next_chunk().in_file(file)).transpose());
         // an error is the last item: the reader stays where it failed
         let mut failed = false;
         let chunks = chunks.take_while(move |chunk| !std::mem::replace(&mut failed, chunk.is_err()));

@@ -92,7 +92,9 @@ mod tests {
         let mut reader = LineReader::new(text.trim_end().as_bytes());
         let mut found = vec![];
         while let Some(piece) = reader.next_piece().unwrap() {
-            found.extend(piece.iter().map(|(n, line)| (n, std::str::from_utf8(line).unwrap().parse::<u64>().unwrap())));
+            found.extend(
+                piece.iter().map(|(n, line)| (n, std::str::from_utf8(line).unwrap().parse::<u64>().unwrap())),
+            );
         }
         assert_eq!(found, (1..60_000).map(|n| (2 * n - 1, n)).collect::<Vec<_>>());
     }

@@ -28,7 +28,9 @@ pub(crate) fn run(common: &Common, args: &RepairArgs) -> Result<(), Failure> {
     if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())
         && input == output
     {
-        return Err(Failure::usage("a stream is not repaired in place").in_file(&output).hint("choose another output"));
+        return Err(Failure::usage("a stream is not repaired in place")
+            .in_file(&output)
+            .hint("choose another output"));
     }
     let mut reader = open_stream(input)?;
     let header = *reader.header();

@@ -73,7 +73,9 @@ fn stats<'a>(common: &Common, file: &'a Path) -> Result<Stats<'a>, Failure> {
         stop::check()?;
         for record in chunk.records() {
             let (place, record) = record.in_file(file)?;
-            validate(&stats.header, &record).map_err(|defect| Error::Record { place, defect }).in_file(file)?;
+            validate(&stats.header, &record)
+                .map_err(|defect| Error::Record { place, defect })
+                .in_file(file)?;
             stats.add(&record);
             progress.add(1);
         }
@@ -103,7 +105,8 @@ impl<'a> Stats<'a> {
 
     fn add(&mut self, record: &Record<'_>) {
         self.records += 1;
-        self.black_to_move += u64::from(record.board().is_some_and(|board| side_to_move(board) == Side::Black));
+        self.black_to_move +=
+            u64::from(record.board().is_some_and(|board| side_to_move(board) == Side::Black));
         self.won += u64::from(record.value_z() > 0.0);
         self.drawn += u64::from(record.value_z() == 0.0);
         self.lost += u64::from(record.value_z() < 0.0);
@@ -119,7 +122,8 @@ impl<'a> Stats<'a> {
             best = best.max(Some(cp));
         }
         let threshold = self.header.mate_threshold();
-        self.mates += u64::from(best.zip(threshold).is_some_and(|(cp, threshold)| cp.unsigned_abs() >= threshold));
+        self.mates +=
+            u64::from(best.zip(threshold).is_some_and(|(cp, threshold)| cp.unsigned_abs() >= threshold));
     }
 }
 

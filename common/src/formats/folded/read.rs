@@ -47,7 +47,11 @@ impl<F: ReadAt> Shard<F> {
         })?;
         let mut words = |column, nullable, lists: &mut Lists, take: &mut dyn FnMut(u32) -> bool| {
             chunks.read(group, column, 4, nullable, lists, &mut |page| {
-                page.values.as_chunks().0.iter().fold(true, |good, word| take(u32::from_le_bytes(*word)) & good)
+                page.values
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .fold(true, |good, word| take(u32::from_le_bytes(*word)) & good)
             })
         };
         let short = |out: &mut Vec<u16>, word: u32| {

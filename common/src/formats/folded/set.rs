@@ -64,7 +64,8 @@ impl Set {
         if set.format != FORMAT || set.version != VERSION {
             return Err(format!("it is {} {} where {FORMAT} {VERSION} is expected", set.format, set.version));
         }
-        if let Some(shard) = set.shards.iter().find(|shard| Path::new(&shard.file).components().count() != 1) {
+        if let Some(shard) = set.shards.iter().find(|shard| Path::new(&shard.file).components().count() != 1)
+        {
             return Err(format!("it names {:?}, which is no file beside it", shard.file));
         }
         Ok(set)
@@ -90,7 +91,8 @@ pub fn shard_path(prefix: &Path, index: usize) -> PathBuf {
 /// Number of the shard that a file name states, for files of this prefix.
 pub fn shard_index(prefix: &Path, file: &Path) -> Option<usize> {
     let name = file.file_name()?.to_str()?;
-    let digits = name.strip_prefix(prefix.file_name()?.to_str()?)?.strip_prefix('-')?.strip_suffix(".parquet")?;
+    let digits =
+        name.strip_prefix(prefix.file_name()?.to_str()?)?.strip_prefix('-')?.strip_suffix(".parquet")?;
     (digits.len() >= 5 && digits.bytes().all(|digit| digit.is_ascii_digit())).then(|| digits.parse().ok())?
 }
 
@@ -111,7 +113,9 @@ mod tests {
         assert_eq!(shard_path(prefix, 7), Path::new("out/v1.5-00007.parquet"));
         assert_eq!(set_path(prefix), Path::new("out/v1.5.set.json"));
         assert_eq!(shard_index(prefix, Path::new("out/v1.5-00007.parquet")), Some(7));
-        for other in ["out/v1.5-7.parquet", "out/v1.5-x0007.parquet", "out/v1-00007.parquet", "out/v1.5.set.json"] {
+        for other in
+            ["out/v1.5-7.parquet", "out/v1.5-x0007.parquet", "out/v1-00007.parquet", "out/v1.5.set.json"]
+        {
             assert_eq!(shard_index(prefix, Path::new(other)), None, "{other}");
         }
     }

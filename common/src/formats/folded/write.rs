@@ -7,7 +7,8 @@ use super::rows::Rows;
 use super::schema::{LEAVES, schema};
 use crate::formats::mpk1::PACKED_LEN;
 use crate::formats::parquet::{
-    EncodedChunk, EncodedGroup, Error, FileWriter, encode_chunk, ends, push_flags, push_repeated, push_two_bits,
+    EncodedChunk, EncodedGroup, Error, FileWriter, encode_chunk, ends, push_flags, push_repeated,
+    push_two_bits,
 };
 
 /// Writes row groups that [`encode`] made to one file.

@@ -117,7 +117,7 @@ impl Header {
             eval_coef: (coef != 0.0).then_some(coef),
         };
         if u32_at(20) != 0 {
-            return Err(field("flags", format!("{:#x}", u32_at(20)), "0: no flag is defined"));
+            return Err(field("flags", format!("{:#x}", u32_at(20)), "0"));
         }
         header.check()?;
         Ok(header)
@@ -146,11 +146,12 @@ impl Header {
         if !(1..=MAX_PACKED_LEN).contains(&self.packed_len) {
             return refuse("packed_len", self.packed_len.to_string(), "1 to 4096");
         }
-        if self.mate_scale.is_some_and(|scale| scale.get() > i16::MAX as u16) {
-            return refuse("mate_scale", format!("{:?}", self.mate_scale), "at most 32767, the largest cp");
+        let scale = self.mate_scale.map_or(0, NonZeroU16::get);
+        if scale > i16::MAX as u16 {
+            return refuse("mate_scale", scale.to_string(), "at most 32767, the largest cp");
         }
         if self.mate_threshold() == Some(0) {
-            let found = format!("{} below a mate_scale of {:?}", self.effective_slack(), self.mate_scale);
+            let found = format!("{} beside a mate_scale of {scale}", self.effective_slack());
             return refuse("mate_slack", found, "less than mate_scale");
         }
         match self.eval_coef {

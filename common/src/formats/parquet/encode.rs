@@ -5,7 +5,8 @@ use std::cell::RefCell;
 
 use parquet_format_safe::thrift::protocol::TCompactOutputProtocol;
 use parquet_format_safe::{
-    ColumnChunk, ColumnMetaData, CompressionCodec, DataPageHeader, Encoding, PageHeader, PageType, Statistics, Type,
+    ColumnChunk, ColumnMetaData, CompressionCodec, DataPageHeader, Encoding, PageHeader, PageType,
+    Statistics, Type,
 };
 
 use super::error::Error;

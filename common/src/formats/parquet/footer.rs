@@ -104,7 +104,11 @@ impl Footer {
                 return Err(Error::Schema(format!("{} where {} is expected", text(have), text(want))));
             }
             if want.len() != have.len() {
-                return Err(Error::Schema(format!("{} columns where {} are expected", have.len(), want.len())));
+                return Err(Error::Schema(format!(
+                    "{} columns where {} are expected",
+                    have.len(),
+                    want.len()
+                )));
             }
             Ok(())
         })

@@ -25,7 +25,8 @@ pub fn guard<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     let outcome = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(outer);
     outcome.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        let text =
+            panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
         Err(Error::Panic(text.unwrap_or("no message").into()))
     })
 }

@@ -80,7 +80,8 @@ impl<'f, F: ReadAt> ChunkReader<'f, F> {
             meta.map_or(column.to_string(), |meta| meta.descriptor().path_in_schema.join("."))
         };
         let groups = &self.footer.meta.row_groups;
-        let row_group = groups.get(group).ok_or(Error::Column { group, column: name(None), what: "no such group" })?;
+        let row_group =
+            groups.get(group).ok_or(Error::Column { group, column: name(None), what: "no such group" })?;
         let meta = row_group.columns().get(column);
         let bad = |what| Error::Column { group, column: name(meta), what };
         let meta = meta.ok_or_else(|| bad("no such column"))?;
@@ -143,7 +144,13 @@ impl Shape {
     }
 
     /// Takes the levels off a page and counts the values behind them.
-    fn levels(&self, page: &mut &[u8], n: usize, seen: u32, lists: &mut Lists) -> Result<usize, &'static str> {
+    fn levels(
+        &self,
+        page: &mut &[u8],
+        n: usize,
+        seen: u32,
+        lists: &mut Lists,
+    ) -> Result<usize, &'static str> {
         if self.nested {
             levels::list_starts(levels::take(page)?, n, seen, &mut lists.offsets)?;
         }
@@ -161,13 +168,16 @@ fn take_page<'a>(input: &mut &'a [u8]) -> Result<(PageHeader, &'a [u8]), &'stati
     let (data, rest) = input.split_at_checked(len).ok_or("its page is cut off")?;
     *input = rest;
     match header.crc {
-        Some(crc) if crc.cast_unsigned() != crc32fast::hash(data) => Err("its page does not match its checksum"),
+        Some(crc) if crc.cast_unsigned() != crc32fast::hash(data) => {
+            Err("its page does not match its checksum")
+        }
         _ => Ok((header, data)),
     }
 }
 
 fn values_of(header: &PageHeader, most: usize) -> Result<usize, &'static str> {
-    let data = header.data_page_header.as_ref().ok_or("its page is no v1 data page (a dictionary is not read)")?;
+    let data =
+        header.data_page_header.as_ref().ok_or("its page is no v1 data page (a dictionary is not read)")?;
     if data.encoding != Encoding::PLAIN {
         return Err("its values are not PLAIN");
     }

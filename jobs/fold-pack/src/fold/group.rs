@@ -119,7 +119,8 @@ impl Group {
             }
             match self.tallies.get_mut(at) {
                 Some(tally) if tally.mv == other.mv => {
-                    tally.count = tally.count.checked_add(other.count).ok_or(GroupError::Weight(self.weight))?;
+                    tally.count =
+                        tally.count.checked_add(other.count).ok_or(GroupError::Weight(self.weight))?;
                     tally.sum = tally.sum.checked_add(other.sum).ok_or(GroupError::Visits)?;
                 }
                 _ => self.tallies.insert(at, other),

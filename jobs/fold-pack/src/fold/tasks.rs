@@ -50,7 +50,8 @@ pub fn cut(spools: &[Spool], keys: Range<u128>, budget: &Budget) -> Vec<Range<u1
     let together = (TASK_LEN.min(budget.task) / median).max(1) as usize;
     let mut cuts = vec![];
     for first in (0..buckets).step_by(together) {
-        let (start, end) = (finest.key_range(first).start, finest.key_range((first + together).min(buckets) - 1).end);
+        let (start, end) =
+            (finest.key_range(first).start, finest.key_range((first + together).min(buckets) - 1).end);
         cuts.extend((0..u128::from(pieces)).map(|piece| start + (end - start) * piece / u128::from(pieces)));
     }
     cuts.retain(|cut| keys.start < *cut && *cut < keys.end);

@@ -39,7 +39,12 @@ pub(super) fn spool_path(folder: &Path) -> PathBuf {
 }
 
 impl PartitionFile {
-    pub(super) fn new(stream: &Path, header: &Header, seed: u64, buckets: Vec<Bucket>) -> Result<Self, Failure> {
+    pub(super) fn new(
+        stream: &Path,
+        header: &Header,
+        seed: u64,
+        buckets: Vec<Bucket>,
+    ) -> Result<Self, Failure> {
         let records = buckets.iter().map(|bucket| bucket.records).sum();
         let header = header.encode()?.iter().map(|byte| format!("{byte:02x}")).collect();
         let stream = stream.display().to_string();
@@ -49,7 +54,8 @@ impl PartitionFile {
     /// The stream's header.
     pub(super) fn header(&self) -> Option<Header> {
         let digits = |at: usize| self.header.get(2 * at..2 * at + 2);
-        let bytes: Option<Vec<u8>> = (0..self.header.len() / 2).map(|at| u8::from_str_radix(digits(at)?, 16).ok()).collect();
+        let bytes: Option<Vec<u8>> =
+            (0..self.header.len() / 2).map(|at| u8::from_str_radix(digits(at)?, 16).ok()).collect();
         Header::decode(&bytes?).ok()
     }
 }
@@ -67,16 +73,20 @@ impl Buckets {
     pub(super) fn open(folder: &Path) -> Result<Self, Failure> {
         let path = json_path(folder);
         if !path.exists() {
-            let what = if folder.is_dir() { "it holds no finished partition" } else { "there is no such folder" };
-            return Err(Failure::new(Exit::Missing, what)
-                .in_file(folder)
-                .hint("`fold-pack partition STREAM -o DIR` makes one; `fold-pack pack` takes streams themselves"));
+            let what =
+                if folder.is_dir() { "it holds no finished partition" } else { "there is no such folder" };
+            return Err(Failure::new(Exit::Missing, what).in_file(folder).hint(
+                "`fold-pack partition STREAM -o DIR` makes one; `fold-pack pack` takes streams themselves",
+            ));
         }
         let bad = |what: String| Failure::bad_data(what).in_file(&path).hint("partition the stream again");
         let bytes = std::fs::read(&path).in_file(&path)?;
         let file: PartitionFile = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
         if file.format != FORMAT || file.version != VERSION {
-            return Err(bad(format!("it is {} {} where {FORMAT} {VERSION} is expected", file.format, file.version)));
+            return Err(bad(format!(
+                "it is {} {} where {FORMAT} {VERSION} is expected",
+                file.format, file.version
+            )));
         }
         let header = file.header().ok_or_else(|| bad("its header is none of MPK1".into()))?;
         let records: Option<u64> = file.buckets.iter().try_fold(0u64, |sum, b| sum.checked_add(b.records));

@@ -9,7 +9,7 @@ use common::state::output::Output;
 
 use super::buckets::Buckets;
 use super::pack::{FoldJob, check_prefix, finish_set};
-use super::parts::Part;
+use super::parts::{self, Part};
 use super::summary::Summary;
 use crate::cli::FoldArgs;
 use crate::conventions::Agreement;
@@ -38,11 +38,14 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
     let pool = pool(common.threads())?;
     if args.range == Range::ALL {
         let set_file = Output::create(&set_path(prefix)).in_file(&set_path(prefix))?;
+        parts::begin(prefix, None, args.range)?;
         let set = job.run(common, &pool)?;
         finish_set(set_file, &set)?;
         return emit(common, &Summary::of_set(prefix, set));
     }
-    let part = Part::new(inputs, job.shards(), job.run(common, &pool)?);
+    let planned = Part::new(inputs, job.conventions, job.shards());
+    parts::begin(prefix, Some(&planned), args.range)?;
+    let part = planned.with(job.run(common, &pool)?);
     let summary = match part.publish(prefix, args.range)? {
         (_, Some(set)) => Summary::of_set(prefix, set),
         (part, None) => {

@@ -12,6 +12,7 @@ use common::process::{Common, Exit, Failure, Progress, emit};
 use common::state::output::{Output, folder_of, free_bytes};
 use rayon::ThreadPool;
 
+use super::parts;
 use super::summary::Summary;
 use crate::cli::PackArgs;
 use crate::conventions::Agreement;
@@ -55,6 +56,7 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
         range: Range::ALL,
         budget,
     };
+    parts::begin(prefix, None, Range::ALL)?;
     let set = job.run(common, &pool)?;
     finish_set(set_file, &set)?;
     emit(common, &Summary::of_set(prefix, set))
@@ -153,7 +155,7 @@ impl FoldJob<'_> {
         self.spools.iter().flat_map(|spool| spool.buckets()).map(|bucket| bucket.records).sum()
     }
 
-    /// Writes the shards of the range. A set of this prefix that was there before is none from here on.
+    /// Writes the shards of the range; [`parts::begin`] comes before.
     pub(super) fn run(&self, common: &Common, pool: &ThreadPool) -> Result<Set, Failure> {
         let shards = self.shards();
         let own = self.range.shards(shards);

@@ -46,7 +46,8 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     let mut json = Output::create(&json_path(folder)).in_file(folder)?;
     let spool_path = spool_path(folder);
     let output = Output::create(&spool_path).in_file(&spool_path)?;
-    let mut spool = SpoolWriter::new(output, buckets, block_len(args.memory.memory.0, buckets)).in_file(&spool_path)?;
+    let mut spool =
+        SpoolWriter::new(output, buckets, block_len(args.memory.memory.0, buckets)).in_file(&spool_path)?;
     let mut progress = common.progress("partition", "records", None);
     let partition = Partition { order: Order::new(seed), buckets };
     let pool = pool(common.threads())?;
@@ -64,6 +65,10 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
 impl fmt::Display for PartitionReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { records, buckets, bytes, seed, .. } = self;
-        writeln!(f, "{}: {records} records in {buckets} buckets, {bytes} bytes, seed {seed}", self.output.display())
+        writeln!(
+            f,
+            "{}: {records} records in {buckets} buckets, {bytes} bytes, seed {seed}",
+            self.output.display()
+        )
     }
 }

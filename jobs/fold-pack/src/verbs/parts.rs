@@ -1,14 +1,15 @@
-//! Ranges of one set that are folded apart: each leaves a record of its shards beside them, and whoever finds all
-//! of them makes the set. Two that end at once make the same file.
+//! Ranges of one set that are folded apart: each leaves a record of its shards beside them, under a hidden name, and
+//! whoever finds all of them makes the set. Two that end at once make the same file.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use common::formats::folded::set::{set_path, to_json, with_suffix};
+use common::formats::folded::set::{set_path, to_json};
 use common::formats::folded::{Conventions, Set, SetShard};
 use common::process::Failure;
 use common::process::failure::InFile;
 use common::state::digest::Digest;
-use common::state::output::write_whole;
+use common::state::output::{folder_of, write_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::fold::range::Range;
@@ -26,9 +27,15 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn new(mut inputs: Vec<Digest>, of_shards: u32, set: Set) -> Self {
+    /// A part that has no shards yet.
+    pub(super) fn new(mut inputs: Vec<Digest>, conventions: Conventions, of_shards: u32) -> Self {
         inputs.sort();
-        Self { inputs, conventions: set.conventions, of_shards, shards: set.shards }
+        Self { inputs, conventions, of_shards, shards: vec![] }
+    }
+
+    /// The part with what it wrote.
+    pub(super) fn with(self, set: Set) -> Self {
+        Self { shards: set.shards, ..self }
     }
 
     /// Records this part; the whole set where all others are there.
@@ -45,10 +52,6 @@ impl Part {
         let set = Set::new(self.conventions, shards);
         let set_path = set_path(prefix);
         write_whole(&set_path, to_json(&set).as_bytes()).in_file(&set_path)?;
-        for index in 0..range.of {
-            // another range that ended at the same time may have removed it
-            let _ = std::fs::remove_file(part_path(prefix, Range { index, ..range }));
-        }
         Ok((self, Some(set)))
     }
 
@@ -58,12 +61,41 @@ impl Part {
     }
 
     fn belongs_with(&self, other: &Self) -> bool {
-        (&self.inputs, &self.conventions, self.of_shards) == (&other.inputs, &other.conventions, other.of_shards)
+        (&self.inputs, &self.conventions, self.of_shards)
+            == (&other.inputs, &other.conventions, other.of_shards)
+    }
+}
+
+/// Before shards of a prefix are replaced: its set is none any more, nor are the parts of other folds than this one
+/// (`kin`), nor the part that is to be made anew (`own`).
+pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(), Failure> {
+    remove(&set_path(prefix))?;
+    let Some(name) = prefix.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
+    let own = part_path(prefix, own);
+    for entry in std::fs::read_dir(folder_of(prefix)).in_file(folder_of(prefix))? {
+        let path = entry.in_file(folder_of(prefix))?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_part =
+            file.strip_prefix(&format!(".{name}.part-")).is_some_and(|rest| rest.ends_with(".json"));
+        let is_kin = || kin.is_some_and(|kin| read(&path).is_some_and(|part| part.belongs_with(kin)));
+        if is_part && (path.file_name() == own.file_name() || !is_kin()) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file that may be gone already.
+fn remove(path: &Path) -> Result<(), Failure> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).in_file(path),
+        _ => Ok(()),
     }
 }
 
 fn part_path(prefix: &Path, range: Range) -> PathBuf {
-    with_suffix(prefix, &format!(".part-{}-of-{}.json", range.index, range.of))
+    let name = prefix.file_name().unwrap_or_default().to_string_lossy();
+    folder_of(prefix).join(format!(".{name}.part-{}-of-{}.json", range.index, range.of))
 }
 
 fn read(path: &Path) -> Option<Part> {

@@ -24,7 +24,12 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) fn new(prefix: &Path, conventions: Option<Conventions>, shards: Vec<SetShard>, whole: bool) -> Self {
+    pub(crate) fn new(
+        prefix: &Path,
+        conventions: Option<Conventions>,
+        shards: Vec<SetShard>,
+        whole: bool,
+    ) -> Self {
         let (records, rows) = (shards.iter().map(|s| s.records).sum(), shards.iter().map(|s| s.rows).sum());
         Self {
             prefix: prefix.display().to_string(),

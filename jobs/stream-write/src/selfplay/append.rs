@@ -37,7 +37,9 @@ pub(super) fn run(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outco
             progress.add(1);
             if !args.skip_bad && totals.refusals.total() > 0 {
                 let kept = format!("{} records were appended before it and stay", totals.records);
-                return Err(Failure::bad_data(format!("line {number} is refused")).in_file(&args.games).hint(kept));
+                return Err(Failure::bad_data(format!("line {number} is refused"))
+                    .in_file(&args.games)
+                    .hint(kept));
             }
         }
     }

@@ -81,7 +81,11 @@ pub(super) struct Records {
 
 impl Game<'_> {
     /// The game's records, each with the outcome for its side to move; `None` for a game without a result.
-    pub(super) fn records(&self, header: &Header, scale: Option<NonZeroU32>) -> Result<Option<Records>, Refusal> {
+    pub(super) fn records(
+        &self,
+        header: &Header,
+        scale: Option<NonZeroU32>,
+    ) -> Result<Option<Records>, Refusal> {
         let Some(result) = self.result()? else { return Ok(None) };
         let mut position = self.init_sfen.parse::<Sfen>().map_err(Refusal::Sfen)?.packed;
         let (mut made, mut out) = (0, Records::default());
@@ -112,7 +116,11 @@ impl Game<'_> {
     /// The moves made before a ply, which must ascend and end with the game.
     fn target(&self, ply: i64, made: usize, any_before: bool) -> Result<usize, Refusal> {
         let (from, to) = (made + usize::from(any_before), self.moves.len());
-        usize::try_from(ply).ok().filter(|&ply| (from..=to).contains(&ply)).ok_or(Refusal::PlyOrder { ply, from, to })
+        usize::try_from(ply).ok().filter(|&ply| (from..=to).contains(&ply)).ok_or(Refusal::PlyOrder {
+            ply,
+            from,
+            to,
+        })
     }
 
     fn play(&self, position: &mut Packed, made: &mut usize, target: usize) -> Result<(), Refusal> {

@@ -50,7 +50,10 @@ impl Converter {
     /// Appends a row's record to a batch, or its refusal.
     pub(super) fn convert(&self, number: u64, row: &Row<'_>, scratch: &mut Scratch, batch: &mut Batch) {
         batch.read += 1;
-        match self.fill(row, &mut scratch.0).and_then(|()| Ok(self.header.append(&scratch.0, &mut batch.bytes)?)) {
+        match self
+            .fill(row, &mut scratch.0)
+            .and_then(|()| Ok(self.header.append(&scratch.0, &mut batch.bytes)?))
+        {
             Ok(()) => {
                 batch.records += 1;
                 batch.candidates += scratch.0.candidates.len() as u64;

@@ -35,7 +35,8 @@ impl<'c> Table<'c> {
             let mut wanted = vec![];
             for (name, flag, _) in columns.wanted() {
                 let index = schema.index_of(name).map_err(|_| {
-                    let found: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+                    let found: Vec<&str> =
+                        schema.fields().iter().map(|field| field.name().as_str()).collect();
                     Failure::bad_data(format!("the corpus has no column {name:?}"))
                         .found(found.join(", "), name)
                         .hint(format!("`{flag} NAME` says how the column is named"))
@@ -155,7 +156,8 @@ fn number(column: &Int64Array, i: usize) -> Option<i64> {
 
 /// A column in the wanted type. Only text is taken as text and only integers as integers.
 fn typed(batch: &RecordBatch, name: &str, flag: &str, want: &DataType) -> Result<ArrayRef, Failure> {
-    let column = batch.column_by_name(name).ok_or_else(|| Failure::bad_data(format!("no column {name:?}")))?;
+    let column =
+        batch.column_by_name(name).ok_or_else(|| Failure::bad_data(format!("no column {name:?}")))?;
     let have = column.data_type();
     let wrong = || {
         Failure::bad_data(format!("column {name:?} has another type"))

@@ -1,7 +1,9 @@
 //! Moves on a position: what a record can be checked for without a move generator, and replaying a game.
 
 use super::sfen::PROMOTED;
-use super::{EMPTY, HAND_KINDS, HAND_OF_KIND, HANDS, KIND_LETTERS, KING, PROMOTED_FROM, Packed, SIDE, Side, WHITE};
+use super::{
+    EMPTY, HAND_KINDS, HAND_OF_KIND, HANDS, KIND_LETTERS, KING, PROMOTED_FROM, Packed, SIDE, Side, WHITE,
+};
 use crate::formats::mpk1::Move16;
 
 /// Why a position has no such move. Checks, repetition, nifu and pinned pieces are not looked at.

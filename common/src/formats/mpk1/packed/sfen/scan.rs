@@ -44,7 +44,8 @@ const STEPS: [Step; 2 * PLUS] = {
         while white < 2 {
             let letter = KIND_LETTERS[kind] | white << 5;
             let lane = if kind == KING as usize { KING_LANE + white } else { HAND_OF_KIND[kind] };
-            let piece = Step { count: 1 << (LANE_BITS * lane), advance: 9, place: kind as u8 | white << 4, ..still };
+            let piece =
+                Step { count: 1 << (LANE_BITS * lane), advance: 9, place: kind as u8 | white << 4, ..still };
             steps[letter as usize] = piece;
             if let Some(promoted) = PROMOTED[kind] {
                 steps[PLUS + letter as usize] = Step { place: promoted | white << 4, ..piece };
@@ -93,7 +94,8 @@ fn place_board(text: &[u8], bytes: &mut [u8; 256]) -> Option<(u64, usize)> {
         end += 1;
     }
     ends[usize::from(rank)] = at;
-    let whole = ends[..9].iter().zip(SQUARES as i64..).fold(true, |whole, (&end, want)| whole & (end == want));
+    let whole =
+        ends[..9].iter().zip(SQUARES as i64..).fold(true, |whole, (&end, want)| whole & (end == want));
     (whole && rank == 8 && before != b'+').then_some((census, end))
 }
 

@@ -1,0 +1,12 @@
+//! Every job in one program, so that the tests find them: `job NAME ARGS`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1).peekable();
+    match args.peek().and_then(|name| name.to_str()) {
+        Some("stream-write") => stream_write::main(args),
+        Some("fold-pack") => fold_pack::main(args),
+        name => panic!("no job is named {name:?}"),
+    }
+}

@@ -1,0 +1,26 @@
+//! The whole suite from the outside: every job as a program, on the bundled real data.
+
+mod cli;
+mod crash;
+mod damage;
+mod fold;
+mod formats;
+mod limits;
+mod mixing;
+mod selfplay;
+mod sets;
+mod shuffle;
+mod teacher;
+
+use end_to_end::Folder;
+
+fn folder() -> Folder {
+    Folder::new(env!("CARGO_BIN_EXE_job"))
+}
+
+/// SHA-256 of each shard, and nothing else, from a `pack` or `fold` with `--json`.
+fn digests(done: &end_to_end::Done) -> Vec<String> {
+    let summary = done.json();
+    let shards = summary["shards"].as_array().unwrap();
+    shards.iter().map(|shard| shard["sha256"].as_str().unwrap().to_owned()).collect()
+}
