@@ -17,19 +17,22 @@ use super::stop;
 #[command(next_help_heading = "Options of every job")]
 pub struct Common {
     /// Print one JSON document instead of a table
-    #[arg(long, global = true, env = "FOLDLINE_JSON", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, global = true, hide_env_values = true, env = "FOLDLINE_JSON", value_parser = clap::builder::FalseyValueParser::new())]
     pub json: bool,
     /// Show no progress and no warnings
-    #[arg(short, long, global = true, env = "FOLDLINE_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(short, long, global = true, hide_env_values = true, env = "FOLDLINE_QUIET", value_parser = clap::builder::FalseyValueParser::new())]
     pub quiet: bool,
     /// Log more; twice for everything
-    #[arg(short, long, global = true, env = "FOLDLINE_VERBOSE", action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, hide_env_values = true, env = "FOLDLINE_VERBOSE", action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Say what would be done, and do nothing
-    #[arg(long, global = true, env = "FOLDLINE_DRY_RUN", value_parser = clap::builder::FalseyValueParser::new())]
+    #[arg(long, global = true, hide_env_values = true, env = "FOLDLINE_DRY_RUN", value_parser = clap::builder::FalseyValueParser::new())]
     pub dry_run: bool,
+    /// Replace an output of other content that is already there
+    #[arg(long, global = true, hide_env_values = true, env = "FOLDLINE_FORCE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub force: bool,
     /// Threads that work [default: the cores of this machine]
-    #[arg(long, global = true, env = "FOLDLINE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, hide_env_values = true, env = "FOLDLINE_THREADS", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
 }
 

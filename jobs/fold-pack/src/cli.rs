@@ -39,14 +39,14 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct SeedArgs {
     /// Seed of the row order
-    #[arg(long, env = "FOLDLINE_SEED", value_name = "N", default_value_t = 0)]
+    #[arg(long, hide_env_values = true, env = "FOLDLINE_SEED", value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryArgs {
     /// Memory to stay within, from 64MiB; `unlimited` for none
-    #[arg(long, env = "FOLDLINE_MEMORY", value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
+    #[arg(long, hide_env_values = true, env = "FOLDLINE_MEMORY", value_name = "SIZE", default_value = "256MiB", value_parser = memory)]
     pub(crate) memory: ByteSize,
 }
 
@@ -165,9 +165,6 @@ pub(crate) struct CardArgs {
     /// File to write [default: stdout]
     #[arg(short, long = "output", value_name = "README.md")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace a card that is already there
-    #[arg(long, env = "FOLDLINE_FORCE", value_parser = clap::builder::FalseyValueParser::new())]
-    pub(crate) force: bool,
 }
 
 fn memory(text: &str) -> Result<ByteSize, String> {

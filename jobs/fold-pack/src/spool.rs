@@ -118,26 +118,27 @@ impl Spool {
         &self.buckets
     }
 
-    /// Hands the payload of each block of a bucket to `take`; `block` is the buffer. A damaged block is
-    /// [`io::ErrorKind::InvalidData`].
+    /// Appends the payload of each block of a bucket to `out`, and calls `each` with `out` and where the payload starts.
+    /// A damaged block is [`io::ErrorKind::InvalidData`].
     pub fn read<E: From<io::Error>>(
         &self,
         bucket: usize,
-        block: &mut Vec<u8>,
-        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+        out: &mut Vec<u8>,
+        mut each: impl FnMut(&mut Vec<u8>, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let (mut at, mut left) = (self.buckets[bucket].last, self.buckets[bucket].bytes);
         while at != 0 {
-            let previous = self.read_block(bucket, at, block)?;
-            left = left.checked_sub(block.len() as u64).ok_or_else(|| damaged(at))?;
-            take(block)?;
+            let start = out.len();
+            let previous = self.read_block(bucket, at, out)?;
+            left = left.checked_sub((out.len() - start) as u64).ok_or_else(|| damaged(at))?;
+            each(out, start)?;
             at = previous;
         }
         if left == 0 { Ok(()) } else { Err(damaged(self.buckets[bucket].last).into()) }
     }
 
-    /// Reads a block's payload and gives the offset of the one before.
-    fn read_block(&self, bucket: usize, at: u64, block: &mut Vec<u8>) -> io::Result<u64> {
+    /// Appends a block's payload and gives the offset of the one before.
+    fn read_block(&self, bucket: usize, at: u64, out: &mut Vec<u8>) -> io::Result<u64> {
         let mut head = [0; HEAD_LEN];
         let end = at.saturating_add(HEAD_LEN as u64);
         if end > self.len {
@@ -150,9 +151,10 @@ impl Spool {
         if owner as usize != bucket || end + u64::from(len) > self.len || previous >= at {
             return Err(damaged(at));
         }
-        block.resize(len as usize, 0);
-        self.file.read_exact_at(block, end)?;
-        if block_crc(&head, block) == crc { Ok(previous) } else { Err(damaged(at)) }
+        let start = out.len();
+        out.resize(start + len as usize, 0);
+        self.file.read_exact_at(&mut out[start..], end)?;
+        if block_crc(&head, &out[start..]) == crc { Ok(previous) } else { Err(damaged(at)) }
     }
 
     /// Key range of a bucket, as the upper halves of its keys.

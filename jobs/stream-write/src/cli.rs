@@ -37,9 +37,6 @@ pub(crate) struct TargetArgs {
     /// Stream to write; it appears whole or not at all
     #[arg(short, long = "output", value_name = "OUT.mpk1")]
     pub(crate) output: PathBuf,
-    /// Replace a stream of other content that is already there
-    #[arg(long, env = "FOLDLINE_FORCE", value_parser = clap::builder::FalseyValueParser::new())]
-    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
@@ -116,7 +113,7 @@ pub(crate) struct SelfplayArgs {
     #[arg(long, value_name = "SCALE")]
     pub(crate) policy_scale: Option<NonZeroU32>,
     /// Append to the stream, game by game, each made durable before the next is read
-    #[arg(long, conflicts_with = "force")]
+    #[arg(long)]
     pub(crate) append: bool,
     /// Leave refused games out instead of refusing the run
     #[arg(long)]

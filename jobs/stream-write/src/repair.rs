@@ -34,7 +34,7 @@ pub(crate) fn run(common: &Common, args: &RepairArgs) -> Result<(), Failure> {
     }
     let mut reader = open_stream(input)?;
     let header = *reader.header();
-    let mut target = Target::create(&args.target, common.dry_run, &header)?;
+    let mut target = Target::create(common, &args.target, &header)?;
     let mut progress = common.progress("repair", "records", None);
     let cut_bytes = loop {
         stop::check()?;

@@ -58,7 +58,7 @@ fn write(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outcome), Fail
         return Err(Failure::bad_data("an empty file where games are expected").in_file(path));
     }
     let mut lines = LineReader::new(input);
-    let mut target = Target::create(&args.target, common.dry_run, &Header::visits())?;
+    let mut target = Target::create(common, &args.target, &Header::visits())?;
     let progress = common.progress("selfplay", "games", None);
     let naming = Naming { path, unit: "line", skip_bad: args.skip_bad };
     let source = || lines.next_piece().in_file(path);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use common::formats::mpk1::{Header, Writer};
-use common::process::Failure;
+use common::process::{Common, Failure};
 use common::process::failure::InFile;
 use common::state::digest::Digest;
 use common::state::output::{Output, free_bytes};
@@ -42,24 +42,25 @@ impl fmt::Display for Outcome {
 /// A stream in the making; none where nothing is to be written.
 pub(crate) struct Target<'a> {
     writer: Option<Writer<Output>>,
-    args: &'a TargetArgs,
+    path: &'a Path,
+    force: bool,
 }
 
 impl<'a> Target<'a> {
     /// Starts the stream with its header.
-    pub(crate) fn create(args: &'a TargetArgs, dry_run: bool, header: &Header) -> Result<Self, Failure> {
-        let path = args.output.as_path();
+    pub(crate) fn create(common: &Common, args: &'a TargetArgs, header: &Header) -> Result<Self, Failure> {
+        let (path, force) = (args.output.as_path(), common.force);
         header.encode().map_err(|error| Failure::usage(error).in_file(path))?;
-        if dry_run {
-            return Ok(Self { writer: None, args });
+        if common.dry_run {
+            return Ok(Self { writer: None, path, force });
         }
         let output = Output::create(path).in_file(path)?;
-        Ok(Self { writer: Some(Writer::new(output, header).in_file(path)?), args })
+        Ok(Self { writer: Some(Writer::new(output, header).in_file(path)?), path, force })
     }
 
     /// Ends the job before it starts where `needed` bytes cannot fit.
     pub(crate) fn check_space(&self, needed: u64) -> Result<(), Failure> {
-        let path = &self.args.output;
+        let path = self.path;
         let free = free_bytes(path).in_file(path)?;
         if self.writer.is_some() && free < needed {
             let failure = Failure::from(io::Error::from(io::ErrorKind::StorageFull)).in_file(path);
@@ -76,9 +77,9 @@ impl<'a> Target<'a> {
     /// Gives the stream its name, unless another stands there.
     pub(crate) fn finish(self) -> Result<Outcome, Failure> {
         let Some(writer) = self.writer else { return Ok(Outcome::Planned) };
-        let (path, mut output) = (self.args.output.as_path(), writer.into_inner());
+        let (path, mut output) = (self.path, writer.into_inner());
         output.flush().in_file(path)?;
-        if path.exists() && !self.args.force {
+        if path.exists() && !self.force {
             if same_bytes(output.partial(), path).in_file(path)? {
                 return Ok(Outcome::Unchanged);
             }

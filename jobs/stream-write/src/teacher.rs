@@ -37,7 +37,7 @@ struct TeacherReport<'a> {
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &TeacherArgs) -> Result<(), Failure> {
     let header = header(args);
-    let mut target = Target::create(&args.target, common.dry_run, &header)?;
+    let mut target = Target::create(common, &args.target, &header)?;
     let converter = Converter::new(header);
     let totals = match format(args)? {
         CorpusFormat::Parquet => from_parquet(common, args, &converter, &mut target)?,

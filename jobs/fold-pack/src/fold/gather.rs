@@ -44,7 +44,6 @@ impl Gather<'_> {
     /// folded into groups, whose size does not depend on how often a position came.
     pub fn fold(&self, range: &Range<u128>) -> Result<Vec<Segment>, Failure> {
         let mut held = Held { raw: vec![], groups: BTreeMap::new() };
-        let mut block = vec![];
         for spool in self.spools {
             for bucket in 0..spool.buckets().len() {
                 let keys = spool.key_range(bucket);
@@ -52,13 +51,12 @@ impl Gather<'_> {
                     continue;
                 }
                 let whole = range.start <= keys.start && keys.end <= range.end;
-                spool.read(bucket, &mut block, |payload| {
-                    if whole {
-                        held.raw.extend_from_slice(payload);
-                    } else {
-                        held.extend_within(payload, range)?;
+                let Held { raw, groups } = &mut held;
+                spool.read(bucket, raw, |raw, start| {
+                    if !whole {
+                        keep_within(raw, start, range)?;
                     }
-                    if held.raw.len() > self.limit { held.compact() } else { Ok(()) }
+                    if raw.len() > self.limit { compact(raw, groups) } else { Ok(()) }
                 })?;
             }
         }
@@ -70,7 +68,7 @@ impl Gather<'_> {
         if held.groups.is_empty() {
             each_group(&held.raw, |(key, packed), group| out.push(key, packed, group))?;
         } else {
-            held.compact()?;
+            compact(&mut held.raw, &mut held.groups)?;
             held.groups.iter().try_for_each(|((key, packed), group)| out.push(key, packed, group))?;
         }
         Ok(out.segments)
@@ -83,25 +81,23 @@ struct Held {
     groups: BTreeMap<Keyed, Group>,
 }
 
-impl Held {
-    /// Takes the records of a payload whose key lies in a range.
-    fn extend_within(&mut self, payload: &[u8], range: &Range<u128>) -> Result<(), Failure> {
-        for_each_record(payload, |key, bytes| {
-            if range.contains(&u128::from(upper(key))) {
-                self.raw.extend_from_slice(bytes);
-            }
-        })
-    }
+/// Of the records from `start` on, keeps those whose key lies in a range.
+fn keep_within(raw: &mut Vec<u8>, start: usize, range: &Range<u128>) -> Result<(), Failure> {
+    let payload = raw.split_off(start);
+    for_each_record(&payload, |key, bytes| {
+        if range.contains(&u128::from(upper(key))) {
+            raw.extend_from_slice(bytes);
+        }
+    })
+}
 
-    /// Folds the records held into the groups.
-    fn compact(&mut self) -> Result<(), Failure> {
-        let groups = &mut self.groups;
-        each_group(&self.raw, |(key, packed), group| {
-            groups.entry((*key, *packed)).or_default().merge(group).map_err(Failure::bad_data)
-        })?;
-        self.raw.clear();
-        Ok(())
-    }
+/// Folds the records held into the groups.
+fn compact(raw: &mut Vec<u8>, groups: &mut BTreeMap<Keyed, Group>) -> Result<(), Failure> {
+    each_group(raw, |(key, packed), group| {
+        groups.entry((*key, *packed)).or_default().merge(group).map_err(Failure::bad_data)
+    })?;
+    raw.clear();
+    Ok(())
 }
 
 struct Segments<'a> {

@@ -26,7 +26,7 @@ pub(crate) fn run(common: &Common, args: &CardArgs) -> Result<(), Failure> {
     let Some(output) = args.output.as_deref().filter(|_| !common.dry_run) else {
         return emit(common, &CardReport { output: None, card });
     };
-    if output.exists() && !args.force {
+    if output.exists() && !common.force {
         return Err(Failure::usage("a card is already there").in_file(output).hint("`--force` replaces it"));
     }
     write_whole(output, card.as_bytes()).in_file(output)?;
