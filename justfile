@@ -2,13 +2,15 @@
 
 set positional-arguments
 
+binaries := env("CARGO_TARGET_DIR", justfile_directory() / "target") / "release"
+
 # show the recipes
 default:
     @just --list --unsorted
 
 # corpus and games of tests/data to folded shards under results/demo, with a summary
 demo: build
-    PATH="{{ justfile_directory() }}/target/release:$PATH" sh workflows/shogi/demo.sh
+    PATH="{{ binaries }}:$PATH" sh workflows/shogi/demo.sh
 
 # run all tests, end-to-end ones on real data included
 test:
@@ -16,7 +18,7 @@ test:
 
 # measure corpus to shards beside DuckDB, and fold-pack beside zstd (about four minutes)
 bench *ARGS: build
-    python3 benches/run.py "$@"
+    python3 benches/run.py --bin "{{ binaries }}" "$@"
 
 # build the jobs
 build:

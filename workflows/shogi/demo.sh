@@ -11,8 +11,8 @@ mkdir -p "$results"
 step() {
     printf '\n%s\n' "$1"
     shift
-    printf '  $ %s\n' "$*"
-    "$@" | sed 's/^/  /'
+    printf '$ %s\n' "$*"
+    "$@"
 }
 
 step 'A teacher corpus (MultiPV searches) to a stream of scores:' \
@@ -35,4 +35,4 @@ printf '\nMade in %s:\n' "$results"
 for file in "$results"/*; do
     printf '  %9d bytes  %s\n' "$(wc -c <"$file")" "$file"
 done
-printf '\nNext: fold-pack inspect %s/teacher.set.json (in target/release), or README.md for your own data.\n' "$results"
+printf '\nNext: fold-pack inspect %s/teacher.set.json (in target/release); README.md for your own data.\n' "$results"

@@ -36,7 +36,10 @@ pub enum Exit {
 
 /// What went wrong, where, what was found and expected, and what to do.
 #[derive(Debug)]
-pub struct Failure {
+pub struct Failure(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     exit: Exit,
     what: String,
     place: Option<String>,
@@ -49,8 +52,16 @@ pub struct Failure {
 impl Failure {
     /// A failure that ends the job with `exit`.
     pub fn new(exit: Exit, what: impl Display) -> Self {
-        let what = what.to_string();
-        Self { exit, what, place: None, found: None, expected: None, hint: None, broken_pipe: false }
+        let (place, found, expected, hint) = (None, None, None, None);
+        Self(Box::new(Parts {
+            exit,
+            what: what.to_string(),
+            place,
+            found,
+            expected,
+            hint,
+            broken_pipe: false,
+        }))
     }
 
     /// Arguments that make no sense.
@@ -63,10 +74,10 @@ impl Failure {
         Self::new(Exit::BadData, what)
     }
 
-    /// Names the file, and what lies within it.
+    /// Names the file, and what lies within it, unless that was done nearer to the error.
     #[must_use]
     pub fn at(mut self, place: impl Display) -> Self {
-        self.place.get_or_insert(place.to_string());
+        self.0.place.get_or_insert_with(|| place.to_string());
         self
     }
 
@@ -79,37 +90,33 @@ impl Failure {
     /// States what was found and what was expected.
     #[must_use]
     pub fn found(mut self, found: impl Display, expected: impl Display) -> Self {
-        (self.found, self.expected) = (Some(found.to_string()), Some(expected.to_string()));
+        (self.0.found, self.0.expected) = (Some(found.to_string()), Some(expected.to_string()));
         self
     }
 
-    /// Says what to do.
+    /// Says what to do, unless that was said nearer to the error.
     #[must_use]
     pub fn hint(mut self, hint: impl Display) -> Self {
-        self.hint.get_or_insert(hint.to_string());
+        self.0.hint.get_or_insert_with(|| hint.to_string());
         self
     }
 
     /// How the job ends.
     pub fn exit(&self) -> Exit {
-        self.exit
+        self.0.exit
     }
 
     /// Whether the reader of our output has gone, which is no failure.
     pub fn is_broken_pipe(&self) -> bool {
-        self.broken_pipe
+        self.0.broken_pipe
     }
 }
 
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.what)?;
-        let parts = [
-            ("where", &self.place),
-            ("found", &self.found),
-            ("expected", &self.expected),
-            ("hint", &self.hint),
-        ];
+        let Parts { what, place, found, expected, hint, .. } = &*self.0;
+        write!(f, "error: {what}")?;
+        let parts = [("where", place), ("found", found), ("expected", expected), ("hint", hint)];
         for (name, text) in parts {
             if let Some(text) = text {
                 write!(f, "\n  {name:<9}{}", text.replace('\n', "\n           "))?;
@@ -129,7 +136,9 @@ impl From<io::Error> for Failure {
             Kind::InvalidData | Kind::UnexpectedEof => Exit::BadData,
             _ => Exit::Unexpected,
         };
-        let failure = Self { broken_pipe: error.kind() == Kind::BrokenPipe, ..Self::new(exit, error) };
+        let broken_pipe = error.kind() == Kind::BrokenPipe;
+        let mut failure = Self::new(exit, error);
+        failure.0.broken_pipe = broken_pipe;
         match exit {
             Exit::Disk => {
                 failure.hint("free some space, or choose an output on another disk, and run it again")
@@ -145,7 +154,7 @@ impl From<mpk1::Error> for Failure {
         let hint = match &error {
             E::Io(_) => None,
             E::ShortHeader { .. } => Some("an MPK1 stream starts with a header of 24 bytes"),
-            E::Magic(magic) if magic == b"PAR1" => {
+            E::Magic([b'P', b'A', b'R', b'1']) => {
                 Some("this is a Parquet file; streams are what fold-pack reads")
             }
             E::Magic(_) => Some("streams are written by `stream-write teacher` and `stream-write selfplay`"),

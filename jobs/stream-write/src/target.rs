@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use common::formats::mpk1::{Header, Writer};
-use common::process::{Common, Failure};
 use common::process::failure::InFile;
+use common::process::{Common, Failure};
 use common::state::digest::Digest;
 use common::state::output::{Output, free_bytes};
 use serde::Serialize;

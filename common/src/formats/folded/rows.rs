@@ -64,9 +64,15 @@ impl Rows {
 
     /// Removes all rows and keeps the memory.
     pub fn clear(&mut self) {
-        let Self { packed, ply, value_z, value_q, weight, offsets, mv, prob, cp } = self;
-        (packed.clear(), ply.clear(), value_z.clear(), value_q.clear(), weight.clear());
-        (mv.clear(), prob.clear(), cp.clear(), offsets.truncate(1));
+        self.packed.clear();
+        self.ply.clear();
+        self.value_z.clear();
+        self.value_q.clear();
+        self.weight.clear();
+        self.mv.clear();
+        self.prob.clear();
+        self.cp.clear();
+        self.offsets.truncate(1);
     }
 
     /// Appends rows of another block.

@@ -94,7 +94,8 @@ impl<'f, F: ReadAt> ChunkReader<'f, F> {
             return Err(bad("its count of values is impossible"));
         }
         self.load(meta).map_err(|what| what.unwrap_or_else(|| bad("it lies outside of the file")))?;
-        (lists.offsets.clear(), lists.runs.clear());
+        lists.offsets.clear();
+        lists.runs.clear();
         let (mut input, mut seen) = (&self.chunk[..], 0);
         while seen < total {
             let (header, data) = take_page(&mut input).map_err(&bad)?;

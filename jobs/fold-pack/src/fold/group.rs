@@ -53,8 +53,8 @@ impl Policy {
     /// Normalised visits, or a softmax over scores at a temperature in centipawns.
     pub fn new(header: &Header, temperature: f64) -> Self {
         let scored = header.policy_source == PolicySource::Cp;
-        let distances = if scored { 0..=u32::from(u16::MAX) } else { 1..=0 };
-        let exp_of = distances.map(|distance| libm::exp(-f64::from(distance) / temperature)).collect();
+        let distances = if scored { 1 << 16 } else { 0 };
+        let exp_of = (0..distances).map(|distance| libm::exp(-f64::from(distance) / temperature)).collect();
         Self { source: header.policy_source, threshold: header.mate_threshold(), temperature, exp_of }
     }
 }

@@ -63,25 +63,25 @@ impl Converter {
     }
 
     fn fill(&self, row: &Row<'_>, record: &mut RecordBuf) -> Result<(), Refusal> {
-        let sfen: Sfen = row.sfen.ok_or_else(|| Refusal::Missing("sfen"))?.parse().map_err(Refusal::Sfen)?;
+        let sfen: Sfen = present(row.sfen, "sfen")?.parse().map_err(Refusal::Sfen)?;
         record.packed = sfen.packed;
-        let (stated, side) = (row.side.ok_or_else(|| Refusal::Missing("side"))?, sfen.packed.side());
+        let (stated, side) = (present(row.side, "side")?, sfen.packed.side());
         let letter = if side == Side::Black { "b" } else { "w" };
         if stated != letter {
             return Err(Refusal::Side(stated.into(), letter));
         }
-        let ply = row.ply.ok_or_else(|| Refusal::Missing("ply"))?;
+        let ply = present(row.ply, "ply")?;
         record.ply = u16::try_from(ply).map_err(|_| Refusal::PlyRange(ply))?;
         if ply + 1 != i64::from(sfen.move_number) {
             return Err(Refusal::PlyMismatch { ply, number: sfen.move_number });
         }
-        record.value_z = match (row.result.ok_or_else(|| Refusal::Missing("result"))?, side) {
+        record.value_z = match (present(row.result, "result")?, side) {
             (0, _) => 0.0,
             (1, Side::Black) | (-1, Side::White) => 1.0,
             (1, Side::White) | (-1, Side::Black) => -1.0,
             (other, _) => return Err(Refusal::Result(other.to_string())),
         };
-        let cp = row.cp.ok_or_else(|| Refusal::Missing("cp"))?;
+        let cp = present(row.cp, "cp")?;
         let scale = self.header.mate_scale.map_or(i16::MAX as u16, NonZeroU16::get);
         if cp.unsigned_abs() > u64::from(scale) {
             return Err(Refusal::RootScale { cp, scale });
@@ -129,6 +129,13 @@ impl Converter {
             }
             _ => Ok(score),
         }
+    }
+}
+
+fn present<T>(value: Option<T>, column: &'static str) -> Result<T, Refusal> {
+    match value {
+        Some(value) => Ok(value),
+        None => Err(Refusal::Missing(column)),
     }
 }
 
