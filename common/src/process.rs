@@ -5,6 +5,7 @@ pub mod failure;
 pub mod parallel;
 pub mod progress;
 pub mod size;
+pub mod space;
 pub mod stop;
 
 pub use cli::{Common, Report, emit, main};

@@ -48,6 +48,13 @@ impl Common {
         if self.quiet { Progress::hidden() } else { Progress::new(what, unit, total) }
     }
 
+    /// A line for people, unless they want none.
+    pub fn note(&self, text: impl Display) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "{text}");
+        }
+    }
+
     fn start_log(&self) {
         let level = match (self.quiet, self.verbose) {
             (true, _) => LevelFilter::ERROR,

@@ -89,6 +89,14 @@ pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<(), LockError> {
     Ok(output.publish()?)
 }
 
+/// Removes a file that may be gone already.
+pub fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Folder of a path; `.` for a bare name.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {

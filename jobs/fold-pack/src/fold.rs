@@ -3,6 +3,7 @@
 pub mod exact;
 pub mod gather;
 pub mod group;
+pub(crate) mod job;
 pub mod range;
 pub mod shards;
 pub mod tasks;

@@ -171,7 +171,7 @@ impl CandidateSorter {
 
 /// Buffer of each bucket, for a share of the memory.
 pub fn block_len(memory: u64, buckets: u32) -> usize {
-    (memory / 8 / u64::from(buckets)).clamp(4 << 10, 32 << 10) as usize
+    (memory / 8 / u64::from(buckets)).clamp(512, 32 << 10) as usize
 }
 
 /// Opens a stream, or stdin for `-`.

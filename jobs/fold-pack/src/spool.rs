@@ -7,11 +7,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::order::part_start;
+use crate::order::{part_of, part_start};
 
 const MAGIC: &[u8; 8] = b"FLSPOOL1";
 const HEAD_LEN: usize = 20;
@@ -157,8 +158,14 @@ impl Spool {
         if block_crc(&head, &out[start..]) == crc { Ok(previous) } else { Err(damaged(at)) }
     }
 
+    /// Buckets that hold keys of a range (upper halves).
+    pub fn buckets_of(&self, keys: &Range<u128>) -> Range<usize> {
+        let part = |upper: u128| part_of(upper as u64, self.buckets.len() as u32) as usize;
+        if keys.is_empty() { 0..0 } else { part(keys.start)..part(keys.end - 1) + 1 }
+    }
+
     /// Key range of a bucket, as the upper halves of its keys.
-    pub fn key_range(&self, bucket: usize) -> std::ops::Range<u128> {
+    pub fn key_range(&self, bucket: usize) -> Range<u128> {
         let (bucket, buckets) = (bucket as u64, self.buckets.len() as u64);
         part_start(bucket, buckets)..part_start(bucket + 1, buckets)
     }

@@ -9,7 +9,7 @@ use common::formats::mpk1::{Header, Writer};
 use common::process::failure::InFile;
 use common::process::{Common, Failure};
 use common::state::digest::Digest;
-use common::state::output::{Output, free_bytes};
+use common::state::output::Output;
 use serde::Serialize;
 
 use crate::cli::TargetArgs;
@@ -56,17 +56,6 @@ impl<'a> Target<'a> {
         }
         let output = Output::create(path).in_file(path)?;
         Ok(Self { writer: Some(Writer::new(output, header).in_file(path)?), path, force })
-    }
-
-    /// Ends the job before it starts where `needed` bytes cannot fit.
-    pub(crate) fn check_space(&self, needed: u64) -> Result<(), Failure> {
-        let path = self.path;
-        let free = free_bytes(path).in_file(path)?;
-        if self.writer.is_some() && free < needed {
-            let failure = Failure::from(io::Error::from(io::ErrorKind::StorageFull)).in_file(path);
-            return Err(failure.found(format!("{free} bytes free"), format!("{needed} bytes at least")));
-        }
-        Ok(())
     }
 
     /// Writes encoded records.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use common::formats::mpk1::{Header, PolicySource};
 use common::process::failure::InFile;
-use common::process::{Common, Failure, emit};
+use common::process::{Common, Failure, emit, space};
 use serde::Serialize;
 
 use crate::batch::{Naming, Totals, convert};
@@ -92,7 +92,7 @@ fn from_parquet(
     let path = args.corpus.as_path();
     let mut table = table::Table::open(File::open(path).in_file(path)?, &args.columns).in_file(path)?;
     // a record is 108 bytes and its candidates
-    target.check_space(table.rows() * 116)?;
+    space::check(common, &args.target.output, "the records", table.rows() * 116)?;
     let progress = common.progress("teacher", "rows", Some(table.rows()));
     let naming = Naming { path, unit: "row", skip_bad: args.skip_bad };
     let source = || table.next_batch().in_file(path);

@@ -45,11 +45,8 @@ impl Gather<'_> {
     pub fn fold(&self, range: &Range<u128>) -> Result<Vec<Segment>, Failure> {
         let mut held = Held { raw: vec![], groups: BTreeMap::new() };
         for spool in self.spools {
-            for bucket in 0..spool.buckets().len() {
+            for bucket in spool.buckets_of(range) {
                 let keys = spool.key_range(bucket);
-                if keys.start >= range.end || keys.end <= range.start {
-                    continue;
-                }
                 let whole = range.start <= keys.start && keys.end <= range.end;
                 let Held { raw, groups } = &mut held;
                 spool.read(bucket, raw, |raw, start| {

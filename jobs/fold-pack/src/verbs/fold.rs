@@ -8,12 +8,13 @@ use common::process::{Common, Exit, Failure, emit};
 use common::state::output::Output;
 
 use super::buckets::Buckets;
-use super::pack::{FoldJob, check_prefix, finish_set};
+use super::pack::{check_prefix, finish_set};
 use super::parts::{self, Part};
 use super::summary::Summary;
 use crate::cli::FoldArgs;
 use crate::conventions::Agreement;
 use crate::fold::group::Policy;
+use crate::fold::job::FoldJob;
 use crate::fold::range::Range;
 use crate::fold::tasks::Budget;
 

@@ -8,25 +8,21 @@ use common::formats::folded::{Conventions, Set};
 use common::formats::mpk1::Header;
 use common::process::failure::InFile;
 use common::process::parallel::pool;
-use common::process::{Common, Exit, Failure, Progress, emit};
-use common::state::output::{Output, folder_of, free_bytes};
+use common::process::{Common, Failure, emit, space};
+use common::state::output::{Output, folder_of};
 use rayon::ThreadPool;
 
 use super::parts;
 use super::summary::Summary;
 use crate::cli::PackArgs;
 use crate::conventions::Agreement;
-use crate::fold::gather::Gather;
 use crate::fold::group::Policy;
+use crate::fold::job::FoldJob;
 use crate::fold::range::Range;
-use crate::fold::shards::{SetWriter, write_shards};
-use crate::fold::tasks::{Budget, cut, default_buckets};
-use crate::order::{Order, part_start};
+use crate::fold::tasks::{Budget, default_buckets};
+use crate::order::Order;
 use crate::partition::{Partition, block_len, open_stream, spool_stream};
 use crate::spool::{Spool, SpoolWriter};
-
-/// Records of a shard at most, where the number of shards is not given.
-const SHARD_RECORDS: u64 = 1_000_000;
 
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
@@ -36,7 +32,7 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
     let header = agreement.header();
     let budget = Budget::new(args.memory.memory.0, common.threads());
     let buckets = args.buckets.buckets.unwrap_or_else(|| default_buckets(bytes, &budget));
-    check_space(prefix, bytes.unwrap_or(0))?;
+    space::check(common, prefix, "the spools", bytes.unwrap_or(0))?;
     if common.dry_run {
         return emit(common, &Summary::new(prefix, None, vec![], false));
     }
@@ -94,19 +90,6 @@ fn look(streams: &[PathBuf]) -> Result<(Agreement, Option<u64>), Failure> {
     Ok((agreement, bytes))
 }
 
-/// Spools are as large as the streams at least.
-pub(super) fn check_space(prefix: &Path, needed: u64) -> Result<(), Failure> {
-    let free = free_bytes(folder_of(prefix)).in_file(prefix)?;
-    tracing::info!("needs {needed} bytes for spools at least, {free} are free");
-    if free >= needed {
-        return Ok(());
-    }
-    Err(Failure::new(Exit::Disk, "the disk has no room for the spools")
-        .in_file(prefix)
-        .found(format!("{free} bytes free"), format!("{needed} bytes at least"))
-        .hint("free some space, or choose an output on another disk"))
-}
-
 /// Puts all streams into one spool without a name, which is gone with the job however it ends.
 fn spool_all(
     common: &Common,
@@ -128,51 +111,4 @@ fn spool_all(
     }
     let (file, buckets) = spool.finish().in_file(folder)?;
     Ok((Spool::new(file, buckets).in_file(folder)?, agreement.header().copied()))
-}
-
-/// A fold whose records are spooled.
-pub(super) struct FoldJob<'a> {
-    pub(super) prefix: &'a Path,
-    pub(super) spools: Vec<Spool>,
-    pub(super) conventions: Conventions,
-    pub(super) policy: Policy,
-    /// `None`: the least number with [`SHARD_RECORDS`] at most.
-    pub(super) shards: Option<u32>,
-    pub(super) range: Range,
-    pub(super) budget: Budget,
-}
-
-impl FoldJob<'_> {
-    /// Number of shards of the whole set.
-    pub(super) fn shards(&self) -> u32 {
-        self.shards.unwrap_or_else(|| {
-            let wanted = self.records().div_ceil(SHARD_RECORDS).max(1).next_power_of_two();
-            u32::try_from(wanted).unwrap_or(1 << 16)
-        })
-    }
-
-    fn records(&self) -> u64 {
-        self.spools.iter().flat_map(|spool| spool.buckets()).map(|bucket| bucket.records).sum()
-    }
-
-    /// Writes the shards of the range; [`parts::begin`] comes before.
-    pub(super) fn run(&self, common: &Common, pool: &ThreadPool) -> Result<Set, Failure> {
-        let shards = self.shards();
-        let own = self.range.shards(shards);
-        let start = |shard: u32| part_start(shard.into(), shards.into());
-        let writer = SetWriter { prefix: self.prefix, conventions: self.conventions };
-        let limit = usize::try_from(self.budget.task).unwrap_or(usize::MAX);
-        let gather = Gather { spools: &self.spools, shards, policy: &self.policy, limit };
-        let mut progress = self.progress(common);
-        let ranges = cut(&self.spools, start(own.start)..start(own.end), &self.budget);
-        let written = write_shards(pool, &gather, ranges, &self.budget, &writer, &mut progress)?;
-        let last = if own.end == shards { usize::MAX } else { own.end as usize };
-        writer.remove_strays(&written, own.start as usize..last)?;
-        Ok(Set::new(self.conventions, written))
-    }
-
-    fn progress(&self, common: &Common) -> Progress {
-        let total = self.records() / u64::from(self.range.of);
-        common.progress("fold", "records", Some(total))
-    }
 }

@@ -7,12 +7,11 @@ use std::path::Path;
 use common::formats::folded::set::to_json;
 use common::process::failure::InFile;
 use common::process::parallel::pool;
-use common::process::{Common, Failure, emit};
-use common::state::output::Output;
+use common::process::{Common, Failure, emit, space};
+use common::state::output::{Output, remove_if_there};
 use serde::Serialize;
 
 use super::buckets::{PartitionFile, json_path, spool_path};
-use super::pack::check_space;
 use crate::cli::PartitionArgs;
 use crate::conventions::Agreement;
 use crate::fold::tasks::{Budget, default_buckets};
@@ -38,7 +37,7 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     let bytes = std::fs::metadata(path).ok().map(|meta| meta.len());
     let budget = Budget::new(args.memory.memory.0, common.threads());
     let buckets = args.buckets.buckets.unwrap_or_else(|| default_buckets(bytes, &budget));
-    check_space(folder, bytes.unwrap_or(0))?;
+    space::check(common, &json_path(folder), "the spools", bytes.unwrap_or(0))?;
     let seed = args.seed.seed;
     if common.dry_run {
         return emit(common, &PartitionReport { output: folder, records: 0, buckets, bytes: 0, seed });
@@ -54,6 +53,8 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     spool_stream(&pool, &mut reader, path, &partition, &mut spool, &mut progress)
         .map_err(|failure| failure.in_file(&spool_path))?;
     let (output, spooled) = spool.finish().in_file(&spool_path)?;
+    // a spool never lies beside the record of another
+    remove_if_there(&json_path(folder)).in_file(folder)?;
     output.publish().in_file(&spool_path)?;
     let bytes = spooled.iter().map(|bucket| bucket.bytes).sum();
     let file = PartitionFile::new(path, reader.header(), seed, spooled)?;

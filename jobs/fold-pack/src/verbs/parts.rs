@@ -1,7 +1,6 @@
 //! Ranges of one set that are folded apart: each leaves a record of its shards beside them, under a hidden name, and
 //! whoever finds all of them makes the set. Two that end at once make the same file.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use common::formats::folded::set::{set_path, to_json};
@@ -9,7 +8,7 @@ use common::formats::folded::{Conventions, Set, SetShard};
 use common::process::Failure;
 use common::process::failure::InFile;
 use common::state::digest::Digest;
-use common::state::output::{folder_of, write_whole};
+use common::state::output::{folder_of, remove_if_there, write_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::fold::range::Range;
@@ -69,6 +68,7 @@ impl Part {
 /// Before shards of a prefix are replaced: its set is none any more, nor are the parts of other folds than this one
 /// (`kin`), nor the part that is to be made anew (`own`).
 pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(), Failure> {
+    let remove = |path: &Path| remove_if_there(path).in_file(path);
     remove(&set_path(prefix))?;
     let Some(name) = prefix.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let own = part_path(prefix, own);
@@ -83,14 +83,6 @@ pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(),
         }
     }
     Ok(())
-}
-
-/// Removes a file that may be gone already.
-fn remove(path: &Path) -> Result<(), Failure> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error).in_file(path),
-        _ => Ok(()),
-    }
 }
 
 fn part_path(prefix: &Path, range: Range) -> PathBuf {
