@@ -88,3 +88,95 @@ impl<F: ReadAt> Shard<F> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::super::{Conventions, ShardWriter, encode};
+    use super::*;
+    use crate::formats::mpk1::Header;
+
+    fn row() -> impl Strategy<Value = Rows> {
+        let candidate = (any::<u16>(), any::<f32>(), any::<Option<i16>>());
+        let flat = (any::<u16>(), any::<f32>(), any::<f32>(), any::<u32>());
+        (vec(any::<u8>(), PACKED_LEN), flat, vec(candidate, 1..9)).prop_map(|(packed, flat, candidates)| {
+            Rows {
+                packed,
+                ply: vec![flat.0],
+                value_z: vec![flat.1],
+                value_q: vec![flat.2],
+                weight: vec![flat.3],
+                offsets: vec![0, candidates.len() as u32],
+                mv: candidates.iter().map(|c| c.0).collect(),
+                prob: candidates.iter().map(|c| c.1).collect(),
+                cp: candidates.iter().map(|c| c.2).collect(),
+            }
+        })
+    }
+
+    fn group() -> impl Strategy<Value = Rows> {
+        vec(row(), 1..40).prop_map(|rows| {
+            let mut group = Rows::default();
+            rows.iter().for_each(|row| group.extend(row, 0..1));
+            group
+        })
+    }
+
+    fn shard(groups: &[Rows]) -> Vec<u8> {
+        let conventions = Conventions::of_fold(&Header::visits(), 100.0, 7);
+        let mut shard = ShardWriter::new(vec![], &conventions).unwrap();
+        groups.iter().for_each(|group| shard.append(encode(group).unwrap()).unwrap());
+        shard.finish().unwrap()
+    }
+
+    /// NaNs too: the bits come back.
+    fn bits(rows: &Rows) -> impl PartialEq + std::fmt::Debug {
+        let floats = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let columns = (rows.packed.clone(), rows.ply.clone(), floats(&rows.value_z), floats(&rows.value_q));
+        (
+            columns,
+            rows.weight.clone(),
+            rows.offsets.clone(),
+            rows.mv.clone(),
+            floats(&rows.prob),
+            rows.cp.clone(),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_back(groups in vec(group(), 0..3)) {
+            let bytes = shard(&groups);
+            let shard = Shard::open(&bytes[..]).unwrap();
+            prop_assert_eq!(shard.footer().groups(), groups.len());
+            let mut rows = Rows::default();
+            for (i, group) in groups.iter().enumerate() {
+                shard.read(i, &mut rows).unwrap();
+                prop_assert_eq!(bits(&rows), bits(group));
+            }
+        }
+
+        /// A flipped byte is refused, or lies where no row depends on it (statistics, names): pages carry CRCs.
+        #[test]
+        fn a_damaged_byte_changes_no_row(group in group(), at in any::<prop::sample::Index>(), flip in 1u8..) {
+            let mut bytes = shard(std::slice::from_ref(&group));
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            let mut rows = Rows::default();
+            if let Ok(shard) = Shard::open(&bytes[..])
+                && shard.footer().groups() == 1
+                && shard.read(0, &mut rows).is_ok()
+            {
+                prop_assert_eq!(bits(&rows), bits(&group));
+            }
+        }
+
+        #[test]
+        fn a_cut_shard_is_refused(group in group(), len in any::<prop::sample::Index>()) {
+            let bytes = shard(&[group]);
+            prop_assert!(Shard::open(&bytes[..len.index(bytes.len())]).is_err());
+        }
+    }
+}

@@ -156,3 +156,83 @@ impl<'a> Iterator for Records<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::super::packed::sfen::START;
+    use super::super::{Move16, Reader};
+    use super::*;
+
+    /// A record, byte by byte: 12 + 96 + 2 · 8.
+    #[test]
+    fn bytes_are_the_specification() {
+        let candidates = vec![
+            Candidate { mv: Move16::step(20, 19, false), visits: NonZeroU32::new(799), cp: None },
+            Candidate { mv: Move16::drop(0, 40), visits: NonZeroU32::new(1), cp: None },
+        ];
+        let packed: Packed = START.parse().unwrap();
+        let mut bytes = vec![];
+        RecordBuf { ply: 258, value_z: -1.0, value_q: 0.5, packed, candidates }.encode(&mut bytes);
+        assert_eq!(bytes.len(), 124);
+        assert_eq!(bytes[0..2], [0x02, 0x01], "ply");
+        assert_eq!(bytes[2..6], [0x00, 0x00, 0x80, 0xbf], "value_z");
+        assert_eq!(bytes[6..10], [0x00, 0x00, 0x00, 0x3f], "value_q");
+        assert_eq!(bytes[10..12], [2, 0], "n_cand");
+        // file 9: lance, empty, pawn, three empty, pawn, empty, lance
+        assert_eq!(bytes[12..21], [0x16, 0xff, 0x17, 0xff, 0xff, 0xff, 0x07, 0xff, 0x06], "packed");
+        assert_eq!(bytes[12 + 81..108], [0; 15], "hands and side");
+        assert_eq!(
+            bytes[108..116],
+            [0x13, 0x0a, 0x1f, 0x03, 0, 0, 0x00, 0x80],
+            "square 20 to 19, 799 visits"
+        );
+        assert_eq!(bytes[116..124], [0xa8, 0x28, 0x01, 0x00, 0, 0, 0x00, 0x80], "P*5e, 1 visit");
+    }
+
+    fn record() -> impl Strategy<Value = RecordBuf> {
+        let candidate = (0u8..81, 0u8..81, any::<bool>(), any::<u32>());
+        (any::<u16>(), -1i8..=1, -1f32..=1.0, vec(candidate, 1..40)).prop_map(
+            |(ply, z, value_q, candidates)| {
+                let candidate = |(from, to, promote, visits): (u8, u8, bool, u32)| Candidate {
+                    mv: Move16::step(from, to, promote),
+                    visits: NonZeroU32::new(visits.max(1)),
+                    cp: None,
+                };
+                let packed = START.parse().unwrap();
+                let candidates = candidates.into_iter().map(candidate).collect();
+                RecordBuf { ply, value_z: f32::from(z), value_q, packed, candidates }
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_stream_comes_back_record_by_record(records in vec(record(), 0..20)) {
+            let header = super::super::Header::visits();
+            let mut bytes = header.encode().unwrap().to_vec();
+            for record in &records {
+                header.append(record, &mut bytes).unwrap();
+            }
+            let mut reader = Reader::new(&bytes[..]).unwrap();
+            let mut found = vec![];
+            while let Some(chunk) = reader.next_chunk().unwrap() {
+                for record in chunk.records() {
+                    let (_, record) = record.unwrap();
+                    found.push(RecordBuf {
+                        ply: record.ply(),
+                        value_z: record.value_z(),
+                        value_q: record.value_q(),
+                        packed: Packed::new(*record.board().unwrap()).unwrap(),
+                        candidates: record.candidates().collect(),
+                    });
+                }
+            }
+            prop_assert_eq!(found, records);
+        }
+    }
+}

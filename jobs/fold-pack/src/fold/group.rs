@@ -6,7 +6,7 @@ use common::formats::mpk1::{Header, PolicySource, Record};
 use super::exact::ExactSum;
 
 /// What the records of one position add up to. Its size depends on the moves, not on the records.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Group {
     weight: u64,
     ply: u16,
@@ -76,6 +76,13 @@ pub struct RowMaker<'a> {
     exps: Vec<f64>,
 }
 
+impl Default for Group {
+    /// No records.
+    fn default() -> Self {
+        Self { weight: 0, ply: u16::MAX, value_z: 0, value_q: ExactSum::default(), tallies: vec![] }
+    }
+}
+
 impl Group {
     /// Forgets the records and keeps the memory.
     pub fn clear(&mut self) {
@@ -85,7 +92,7 @@ impl Group {
 
     /// Adds a record from the mover's point of view with candidates in ascending order.
     pub fn add(&mut self, record: &Record<'_>) -> Result<(), GroupError> {
-        self.ply = if self.weight == 0 { record.ply() } else { self.ply.min(record.ply()) };
+        self.ply = self.ply.min(record.ply());
         self.weight += 1;
         self.value_z += record.value_z() as i64;
         self.value_q.add(record.value_q());
@@ -103,7 +110,7 @@ impl Group {
 
     /// Adds all records of another group of the position.
     pub fn merge(&mut self, other: &Self) -> Result<(), GroupError> {
-        self.ply = if self.weight == 0 { other.ply } else { self.ply.min(other.ply) };
+        self.ply = self.ply.min(other.ply);
         self.weight += other.weight;
         self.value_z += other.value_z;
         self.value_q.merge(&other.value_q);
@@ -199,5 +206,129 @@ impl Tally {
     /// Whether the mean is at or past the threshold, on either side.
     fn is_past(&self, threshold: u16) -> bool {
         self.sum.abs() >= i64::from(threshold) * i64::from(self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::{NonZeroU16, NonZeroU32};
+
+    use common::formats::mpk1::packed::sfen::START;
+    use common::formats::mpk1::{Candidate, Move16, PACKED_LEN, RecordBuf};
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn teacher() -> Header {
+        let scale = (NonZeroU16::new(32000), NonZeroU16::new(100));
+        Header {
+            policy_source: PolicySource::Cp,
+            mate_scale: scale.0,
+            mate_slack: scale.1,
+            ..Header::visits()
+        }
+    }
+
+    /// The bytes of a record with these scores, or visits.
+    fn record(header: &Header, ply: u16, value_z: f32, value_q: f32, listed: &[(u16, i64)]) -> Vec<u8> {
+        let scored = header.policy_source == PolicySource::Cp;
+        let candidate = |&(mv, value): &(u16, i64)| Candidate {
+            mv: Move16(mv << 7),
+            visits: NonZeroU32::new(if scored { 0 } else { value as u32 }),
+            cp: scored.then_some(value as i16),
+        };
+        let (packed, candidates) = (START.parse().unwrap(), listed.iter().map(candidate).collect());
+        let mut bytes = vec![];
+        header.append(&RecordBuf { ply, value_z, value_q, packed, candidates }, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn group(records: &[Vec<u8>]) -> Group {
+        let mut group = Group::default();
+        records.iter().for_each(|bytes| group.add(&Record::split(bytes, PACKED_LEN).unwrap().0).unwrap());
+        group
+    }
+
+    fn row(header: &Header, records: &[Vec<u8>]) -> Rows {
+        let mut rows = Rows::default();
+        let policy = Policy::new(header, 100.0);
+        RowMaker::new(&policy).push(&group(records), &[0; PACKED_LEN], &mut rows).unwrap();
+        rows
+    }
+
+    fn scores(lists: &[&[(u16, i64)]]) -> Rows {
+        let records: Vec<_> = lists.iter().map(|list| record(&teacher(), 0, 0.0, 0.0, list)).collect();
+        row(&teacher(), &records)
+    }
+
+    #[test]
+    fn scores_are_averaged_over_the_records_that_list_them() {
+        let rows = scores(&[&[(1, 100), (2, 40)], &[(1, 101), (3, -7)]]);
+        assert_eq!((rows.mv.as_slice(), rows.weight[0]), (&[1 << 7, 2 << 7, 3 << 7][..], 2));
+        assert_eq!(rows.cp, [Some(101), Some(40), Some(-7)]);
+        let exps = [0.0, -60.5, -107.5].map(|distance: f64| libm::exp(distance / 100.0));
+        let probs = exps.map(|exp| (exp / exps.iter().sum::<f64>()) as f32);
+        assert_eq!(rows.prob, probs);
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        let cp = |a: i64, b: i64| scores(&[&[(1, a)], &[(1, b)]]).cp[0];
+        assert_eq!(
+            [cp(0, 1), cp(0, -1), cp(2, 3), cp(-2, -3), cp(-1, 1)].map(Option::unwrap),
+            [1, -1, 3, -3, 0]
+        );
+    }
+
+    #[test]
+    fn a_mate_leads_alone_and_the_lowest_move_on_a_tie() {
+        assert_eq!(scores(&[&[(1, 31899), (2, 31990), (3, 31990)]]).prob, [0.0, 1.0, 0.0]);
+        assert_eq!(
+            scores(&[&[(1, -31950), (2, -31960)]]).prob,
+            [1.0, 0.0],
+            "mated: the leader is a mate too"
+        );
+        // the mean is at the threshold, and just below it
+        assert_eq!(scores(&[&[(1, 31901), (2, 0)], &[(1, 31899)]]).prob, [1.0, 0.0]);
+        assert!(scores(&[&[(1, 31900), (2, 31899)], &[(1, 31899)]]).prob[1] > 0.4);
+        // no threshold without a mate scale
+        let header = Header { mate_scale: None, ..teacher() };
+        assert!(row(&header, &[record(&header, 0, 0.0, 0.0, &[(1, 32000), (2, 32000)])]).prob[1] == 0.5);
+    }
+
+    #[test]
+    fn visits_are_summed_and_divided_once() {
+        let header = Header::visits();
+        let records =
+            [record(&header, 7, 1.0, 0.5, &[(1, 3), (2, 1)]), record(&header, 4, -1.0, 0.25, &[(2, 4)])];
+        let rows = row(&header, &records);
+        assert_eq!((rows.prob.as_slice(), rows.cp.as_slice()), (&[0.375, 0.625][..], &[None, None][..]));
+        assert_eq!((rows.ply[0], rows.value_z[0], rows.value_q[0], rows.weight[0]), (4, 0.0, 0.375, 2));
+    }
+
+    proptest! {
+        /// Neither the order of records nor how they were grouped before changes a bit.
+        #[test]
+        fn order_and_grouping_do_not_matter(
+            lists in vec((any::<u16>(), -1i8..=1, -1f32..=1.0, btree_map(0u16..80, -32000i64..=32000, 1..8)), 1..20),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let header = teacher();
+            let mut records: Vec<_> = lists
+                .iter()
+                .map(|(ply, z, q, list)| record(&header, *ply, f32::from(*z), *q, &list.iter().map(|(&m, &c)| (m, c)).collect::<Vec<_>>()))
+                .collect();
+            let expected = row(&header, &records);
+            let (left, right) = records.split_at(cut.index(records.len()));
+            let mut merged = group(right);
+            merged.merge(&group(left)).unwrap();
+            let mut rows = Rows::default();
+            let policy = Policy::new(&header, 100.0);
+            RowMaker::new(&policy).push(&merged, &[0; PACKED_LEN], &mut rows).unwrap();
+            prop_assert_eq!(&rows, &expected);
+            records.reverse();
+            prop_assert_eq!(&row(&header, &records), &expected);
+        }
     }
 }
