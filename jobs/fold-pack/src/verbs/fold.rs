@@ -2,6 +2,7 @@
 
 use common::formats::folded::Conventions;
 use common::formats::folded::set::set_path;
+use common::formats::mpk1::Header;
 use common::process::failure::InFile;
 use common::process::parallel::pool;
 use common::process::{Common, Exit, Failure, emit};
@@ -58,7 +59,7 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
 }
 
 /// Opens the folders and holds them to one another.
-fn open(args: &FoldArgs) -> Result<(Vec<Buckets>, common::formats::mpk1::Header, u64), Failure> {
+fn open(args: &FoldArgs) -> Result<(Vec<Buckets>, Header, u64), Failure> {
     let (mut opened, mut agreement): (Vec<Buckets>, _) = (vec![], Agreement::default());
     for folder in &args.folders {
         let buckets = Buckets::open(folder)?;

@@ -71,9 +71,10 @@ pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(),
     let remove = |path: &Path| remove_if_there(path).in_file(path);
     remove(&set_path(prefix))?;
     let Some(name) = prefix.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
-    let own = part_path(prefix, own);
-    for entry in std::fs::read_dir(folder_of(prefix)).in_file(folder_of(prefix))? {
-        let path = entry.in_file(folder_of(prefix))?.path();
+    let (own, folder) = (part_path(prefix, own), folder_of(prefix));
+    std::fs::create_dir_all(folder).in_file(folder)?;
+    for entry in std::fs::read_dir(folder).in_file(folder)? {
+        let path = entry.in_file(folder)?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let is_part =
             file.strip_prefix(&format!(".{name}.part-")).is_some_and(|rest| rest.ends_with(".json"));
