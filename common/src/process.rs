@@ -2,6 +2,7 @@
 
 pub mod cli;
 pub mod failure;
+pub mod input;
 pub mod parallel;
 pub mod progress;
 pub mod size;
@@ -10,5 +11,6 @@ pub mod stop;
 
 pub use cli::{Common, Report, emit, main};
 pub use failure::{Exit, Failure};
+pub use input::Input;
 pub use progress::Progress;
 pub use size::ByteSize;

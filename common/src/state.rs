@@ -1,5 +1,7 @@
-//! State on disk: files that appear whole or not at all, and the digests they are known by.
+//! State on disk: files that appear whole or not at all, the digests they are known by, and the
+//! catalog of what is there.
 
+pub mod catalog;
 pub mod digest;
 pub mod lock;
 pub mod output;

@@ -1,6 +1,7 @@
 //! Folded shards: one row a position, rows independent and shuffled, in Parquet. Specification: "Parquet";
 //! column table: `docs/formats/folded-shard.md`.
 
+pub mod check;
 pub mod conventions;
 mod read;
 mod rows;
@@ -8,6 +9,7 @@ mod schema;
 pub mod set;
 mod write;
 
+pub use check::{ShardFault, check_shard};
 pub use conventions::Conventions;
 pub use read::Shard;
 pub use rows::Rows;

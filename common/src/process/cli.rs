@@ -73,6 +73,11 @@ pub trait Report: Serialize + Display {}
 
 impl<T: Serialize + Display> Report for T {}
 
+/// Serializes a path as text, whatever its bytes; for `serialize_with`.
+pub fn path_text<S: serde::Serializer>(path: &std::path::Path, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
+}
+
 /// Prints a report in the form that was asked for.
 pub fn emit(common: &Common, report: &impl Report) -> Result<(), Failure> {
     let mut out = io::stdout().lock();

@@ -4,9 +4,14 @@ use std::fmt::{self, Display, Write as _};
 use std::io;
 use std::path::Path;
 
+use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
+use crate::formats::folded::set::SetError;
 use crate::formats::{mpk1, parquet};
+use crate::state::catalog::CatalogError;
 use crate::state::lock::LockError;
+
+use super::stop::{self, Stopped};
 
 /// How a job ends. Workflows act on these numbers; README lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,10 +134,21 @@ impl Display for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind as Kind;
+        if error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
+            && let Err(stopped) = stop::check()
+        {
+            return stopped;
+        }
         let exit = match error.kind() {
             Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => Exit::Disk,
             Kind::NotFound => Exit::Missing,
-            Kind::IsADirectory | Kind::NotADirectory | Kind::InvalidInput => Exit::Usage,
+            Kind::IsADirectory
+            | Kind::NotADirectory
+            | Kind::InvalidInput
+            | Kind::InvalidFilename
+            | Kind::AlreadyExists
+            | Kind::PermissionDenied
+            | Kind::ReadOnlyFilesystem => Exit::Usage,
             Kind::InvalidData | Kind::UnexpectedEof => Exit::BadData,
             _ => Exit::Unexpected,
         };
@@ -192,6 +208,29 @@ impl From<PairError> for Failure {
     }
 }
 
+impl From<SetError> for Failure {
+    fn from(error: SetError) -> Self {
+        match error {
+            SetError::Io(error) => error.into(),
+            SetError::NoSet(_) => Self::bad_data(error)
+                .hint("`fold-pack pack` writes PREFIX.set.json when all shards are whole"),
+        }
+    }
+}
+
+impl From<ShardFault> for Failure {
+    fn from(fault: ShardFault) -> Self {
+        match fault {
+            ShardFault::Parquet(error) => error.into(),
+            ShardFault::Pairs(error) => error.into(),
+            ShardFault::Group(_) => Self::bad_data(fault),
+            ShardFault::Unlike { what, found, expected } => {
+                Self::new(Exit::Unlike, format!("{what} is not what the set records")).found(found, expected)
+            }
+        }
+    }
+}
+
 impl From<LockError> for Failure {
     fn from(error: LockError) -> Self {
         match error {
@@ -200,6 +239,32 @@ impl From<LockError> for Failure {
                 Self::new(Exit::Locked, error).hint("wait for it to end, or choose another output")
             }
         }
+    }
+}
+
+impl From<CatalogError> for Failure {
+    fn from(error: CatalogError) -> Self {
+        use rusqlite::ErrorCode as Code;
+        let exit = match &error {
+            CatalogError::Newer { .. } => Exit::Mixed,
+            CatalogError::Missing => Exit::Missing,
+            CatalogError::Sql(sql) => match sql.sqlite_error_code() {
+                Some(Code::DatabaseBusy | Code::DatabaseLocked) => Exit::Locked,
+                Some(Code::DiskFull) => Exit::Disk,
+                Some(Code::CannotOpen) => Exit::Missing,
+                Some(Code::NotADatabase | Code::DatabaseCorrupt) => Exit::BadData,
+                _ => Exit::Unexpected,
+            },
+        };
+        let hint = match &error {
+            CatalogError::Newer { .. } => "use the Foldline that made it, or a later one",
+            CatalogError::Missing => "`catalog-sync sync DIR --catalog FILE` makes one",
+            CatalogError::Sql(_) if exit == Exit::BadData => {
+                "a catalog can be made anew at any time: sync to another file"
+            }
+            CatalogError::Sql(_) => return Self::new(exit, error),
+        };
+        Self::new(exit, error).hint(hint)
     }
 }
 

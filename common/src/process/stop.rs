@@ -21,6 +21,16 @@ pub(super) fn watch() {
     }
 }
 
+/// What an interrupted read is; it becomes the failure that [`check`] gives.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped by a signal")]
+pub struct Stopped;
+
+/// A clean point within a read.
+pub fn check_io() -> std::io::Result<()> {
+    check().map_err(|_| std::io::Error::other(Stopped))
+}
+
 /// A clean point: ends the job here where a signal has come.
 pub fn check() -> Result<(), Failure> {
     let (name, exit) = match SIGNAL.load(Ordering::Relaxed) as i32 {

@@ -2,8 +2,10 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 /// Why a lock was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -18,18 +20,38 @@ pub enum LockError {
 
 /// Opens a file for reading and writing, making it where it is missing, and locks it for this process alone.
 /// The lock ends with the file handle, also by kill -9.
-pub fn open_locked(path: &Path) -> Result<File, LockError> {
+pub(super) fn open_locked(path: &Path, flags: OFlags) -> Result<File, LockError> {
     loop {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LockError::Held),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+        lock(&file)?;
         // whoever held the lock may have renamed or removed the file between our two calls
         if is_at(&file, path)? {
             return Ok(file);
         }
+    }
+}
+
+/// Opens a file to append to it, following links, and locks it for this process alone.
+pub fn open_to_append(path: &Path) -> Result<File, LockError> {
+    open_locked(path, OFlags::empty())
+}
+
+/// Locks the file at a path for this process alone; `None` where there is none.
+pub(super) fn lock_existing(path: &Path) -> Result<Option<File>, LockError> {
+    match File::open(path) {
+        Ok(file) => lock(&file).map(|()| Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn lock(file: &File) -> Result<(), LockError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(LockError::Held),
+        Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
 
@@ -50,9 +72,9 @@ mod tests {
     fn a_second_holder_is_turned_away_until_the_first_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
-        let first = open_locked(&path).unwrap();
-        assert!(matches!(open_locked(&path), Err(LockError::Held)));
+        let first = open_locked(&path, OFlags::empty()).unwrap();
+        assert!(matches!(open_locked(&path, OFlags::empty()), Err(LockError::Held)));
         drop(first);
-        open_locked(&path).unwrap();
+        open_locked(&path, OFlags::empty()).unwrap();
     }
 }

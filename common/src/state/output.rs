@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::lock::{LockError, open_locked};
+use rustix::fs::OFlags;
+
+use super::lock::{LockError, lock_existing, open_locked};
 
 /// A file in the making. Dropped before [`publish`](Self::publish), it leaves nothing behind; killed, it leaves
 /// `.NAME.partial`, which the next writer of the same name takes over.
@@ -13,23 +16,38 @@ pub struct Output {
     file: Option<BufWriter<File>>,
     partial: PathBuf,
     target: PathBuf,
+    /// The file that stands there, locked against those who append to it.
+    old: Option<File>,
 }
 
 impl Output {
-    /// Starts a file that will stand at `target`. Its folder is made where it is missing.
+    /// Starts a file that will stand at `target`, or at the file that `target` links to. Its folder is made where it
+    /// is missing. Only a regular file is ever replaced.
     pub fn create(target: &Path) -> Result<Self, LockError> {
-        let name = target.file_name().ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("{} names no file", target.display()))
-        })?;
+        let refuse = |what: &str| {
+            let text = format!("{} {what}", target.display());
+            Err(LockError::Io(io::Error::new(io::ErrorKind::InvalidInput, text)))
+        };
+        if std::fs::symlink_metadata(target).is_ok_and(|there| there.is_symlink()) {
+            return match target.canonicalize() {
+                Ok(linked) => Self::create(&linked),
+                Err(_) => refuse("is a link to nothing"),
+            };
+        }
+        if target.metadata().is_ok_and(|there| !there.is_file()) {
+            return refuse("is there, and no regular file");
+        }
+        let Some(name) = target.file_name() else { return refuse("names no file") };
         let folder = folder_of(target);
         fs_err::create_dir_all(folder)?;
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(".partial");
         let partial = folder.join(hidden);
-        let file = open_locked(&partial)?;
+        let old = lock_existing(target)?;
+        let file = open_locked(&partial, OFlags::NOFOLLOW)?;
         file.set_len(0)?;
-        Ok(Self { file: Some(BufWriter::with_capacity(1 << 17, file)), partial, target: target.into() })
+        Ok(Self { file: Some(BufWriter::with_capacity(1 << 17, file)), partial, target: target.into(), old })
     }
 
     /// Where the file will stand.
@@ -43,13 +61,17 @@ impl Output {
     }
 
     /// Makes the file durable and gives it its name.
-    pub fn publish(mut self) -> io::Result<()> {
+    pub fn publish(mut self) -> Result<(), LockError> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let published = (|| {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.sync_all()?;
+            if self.old.is_none() {
+                // one that appeared meanwhile may be somebody's who still writes it
+                self.old = lock_existing(&self.target)?;
+            }
             fs_err::rename(&self.partial, &self.target)?;
-            sync_folder(folder_of(&self.target))
+            Ok(sync_folder(folder_of(&self.target))?)
         })();
         if published.is_err() {
             let _ = std::fs::remove_file(&self.partial);
@@ -86,7 +108,13 @@ impl Drop for Output {
 pub fn write_whole(target: &Path, bytes: &[u8]) -> Result<(), LockError> {
     let mut output = Output::create(target)?;
     output.write_all(bytes)?;
-    Ok(output.publish()?)
+    output.publish()
+}
+
+/// Whether two paths lead to one file.
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    identity(a).is_some_and(|a| Some(a) == identity(b))
 }
 
 /// Removes a file that may be gone already.
@@ -133,6 +161,34 @@ mod tests {
         assert_eq!(fs_err::read_dir(target.parent().unwrap()).unwrap().count(), 0);
         write_whole(&target, b"whole").unwrap();
         assert_eq!(fs_err::read(&target).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn only_regular_files_are_replaced_and_links_are_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(Output::create(Path::new("/dev/null")).is_err());
+        assert!(Output::create(folder.path()).is_err());
+        fs_err::write(at("real"), "old").unwrap();
+        std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+        write_whole(&at("link"), b"new").unwrap();
+        assert_eq!(fs_err::read(at("real")).unwrap(), b"new");
+        assert!(std::fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        std::os::unix::fs::symlink(at("real"), at(".out.partial")).unwrap();
+        assert!(Output::create(&at("out")).is_err());
+        assert_eq!(fs_err::read(at("real")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_file_that_grows_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out");
+        let output = Output::create(&target).unwrap();
+        let appender = open_locked(&target, OFlags::empty()).unwrap();
+        assert!(matches!(output.publish(), Err(LockError::Held)));
+        assert!(matches!(Output::create(&target), Err(LockError::Held)));
+        drop(appender);
+        write_whole(&target, b"x").unwrap();
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(crate) struct MemoryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BucketArgs {
     /// Buckets that records are spooled to; the result is the same with any number [default: by size]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) buckets: Option<u32>,
 }
 

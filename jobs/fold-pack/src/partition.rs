@@ -1,14 +1,14 @@
 //! First pass: streams to spools. Records are validated, turned to the mover's point of view, keyed, and put into
 //! the bucket of their key.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use common::formats::mpk1::packed::{Side, side_to_move};
-use common::formats::mpk1::{Chunk, Error, Header, Move16, Place, Pov, Reader, Record, validate};
+use common::formats::mpk1::{Chunk, Error, Header, Move16, Place, Pov, Reader, Record};
 use common::process::failure::InFile;
 use common::process::parallel::ordered;
-use common::process::{Failure, Progress, stop};
+use common::process::{Failure, Input, Progress, stop};
 use rayon::ThreadPool;
 
 use crate::order::{KEY_LEN, Order, part_of, upper};
@@ -98,9 +98,8 @@ impl Partition {
     fn split(&self, header: &Header, chunk: &Chunk) -> Result<Split, SplitError> {
         let mut keyed = Vec::with_capacity(chunk.len() / 100);
         let mut sizes = vec![(0usize, 0u64); self.buckets as usize];
-        for record in chunk.records() {
+        for record in chunk.records().validated(header) {
             let (place, record) = record?;
-            validate(header, &record).map_err(|defect| Error::Record { place, defect })?;
             let Some(board) = record.board() else {
                 unreachable!("streams of other positions are refused before they are read")
             };
@@ -175,20 +174,12 @@ pub fn block_len(memory: u64, buckets: u32) -> usize {
 }
 
 /// Opens a stream, or stdin for `-`.
-pub fn open_stream(path: &Path) -> Result<Reader<Box<dyn Read + Send>>, Failure> {
-    let input: Box<dyn Read + Send> = if path == Path::new("-") {
-        Box::new(io::stdin())
-    } else {
-        let file = std::fs::File::open(path).in_file(path)?;
-        if file.metadata().in_file(path)?.is_dir() {
-            return Err(Failure::usage("a folder where a stream is expected")
-                .in_file(path)
-                .hint("`fold-pack fold` takes folders that `fold-pack partition` made"));
-        }
-        Box::new(file)
-    };
+pub fn open_stream(path: &Path) -> Result<Reader<Input>, Failure> {
+    let hint = "`fold-pack fold` takes folders that `fold-pack partition` made";
+    let input =
+        Input::open(path).map_err(|failure| if path.is_dir() { failure.hint(hint) } else { failure })?;
     match Reader::new(input) {
-        Err(Error::Magic(magic)) if &magic == b"PAR1" => {
+        Err(Error::Magic([b'P', b'A', b'R', b'1'])) => {
             Err(Failure::usage("a Parquet file where a stream is expected: shards never refold")
                 .in_file(path)
                 .hint("give the MPK1 streams that the shards were made from; `stream-write` makes them"))

@@ -1,6 +1,8 @@
 //! Spools: records behind their keys, in buckets, in one file. Blocks of a bucket are chained from the last to the
 //! first, so a writer needs one buffer a bucket and a reader no index. Order within a bucket means nothing.
 //!
+//! A digest of all block heads (with their CRCs) ends the file and tells it from any other spool.
+//!
 //! Block: `bucket u32 | payload length u32 | previous block of the bucket u64 (0: none) | CRC-32 u32 | payload`,
 //! little-endian; the CRC covers the fields before it and the payload. Payload: key, then an MPK1 record from the
 //! mover's point of view with candidates in ascending order, again and again.
@@ -9,7 +11,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
+use common::state::digest::{Digest, Digesting};
 use serde::{Deserialize, Serialize};
 
 use crate::order::{part_of, part_start};
@@ -37,6 +41,7 @@ pub struct SpoolWriter<W> {
     block_len: usize,
     buffers: Vec<Vec<u8>>,
     buckets: Vec<Bucket>,
+    heads: Digesting<io::Sink>,
 }
 
 impl<W: Write> SpoolWriter<W> {
@@ -45,35 +50,43 @@ impl<W: Write> SpoolWriter<W> {
         out.write_all(MAGIC)?;
         let buffers = vec![vec![]; buckets as usize];
         let buckets = vec![Bucket::default(); buckets as usize];
-        Ok(Self { out, at: MAGIC.len() as u64, block_len, buffers, buckets })
+        let heads = Digesting::new(io::sink());
+        Ok(Self { out, at: MAGIC.len() as u64, block_len, buffers, buckets, heads })
     }
 
     /// Adds whole keyed records to a bucket.
     pub fn add(&mut self, bucket: u32, payload: &[u8], records: u64) -> io::Result<()> {
         let i = bucket as usize;
+        self.buckets[i].records += records;
+        self.buckets[i].bytes += payload.len() as u64;
         if self.buffers[i].len() + payload.len() > self.block_len {
-            self.flush_bucket(i)?;
+            let buffered = std::mem::take(&mut self.buffers[i]);
+            self.write_block(i, &buffered)?;
+            self.buffers[i] = buffered;
+            self.buffers[i].clear();
+        }
+        if payload.len() > self.block_len {
+            return self.write_block(i, payload);
         }
         if self.buffers[i].capacity() == 0 {
             self.buffers[i].reserve_exact(self.block_len);
         }
         self.buffers[i].extend_from_slice(payload);
-        self.buckets[i].records += records;
-        self.buckets[i].bytes += payload.len() as u64;
         Ok(())
     }
 
-    /// Writes what is buffered, and gives back the output and what each bucket holds.
-    pub fn finish(mut self) -> io::Result<(W, Vec<Bucket>)> {
+    /// Writes what is buffered, and gives back the output, what each bucket holds, and the digest of the spool.
+    pub fn finish(mut self) -> io::Result<(W, Vec<Bucket>, Digest)> {
         for i in 0..self.buffers.len() {
-            self.flush_bucket(i)?;
-            self.buffers[i] = vec![];
+            let buffered = std::mem::take(&mut self.buffers[i]);
+            self.write_block(i, &buffered)?;
         }
-        Ok((self.out, self.buckets))
+        let (_, digest, _) = self.heads.finish();
+        self.out.write_all(digest.to_string().as_bytes())?;
+        Ok((self.out, self.buckets, digest))
     }
 
-    fn flush_bucket(&mut self, i: usize) -> io::Result<()> {
-        let payload = &self.buffers[i];
+    fn write_block(&mut self, i: usize, payload: &[u8]) -> io::Result<()> {
         if payload.is_empty() {
             return Ok(());
         }
@@ -83,11 +96,11 @@ impl<W: Write> SpoolWriter<W> {
         head[8..16].copy_from_slice(&self.buckets[i].last.to_le_bytes());
         let crc = block_crc(&head, payload);
         head[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+        self.heads.write_all(&head)?;
         self.out.write_all(&head)?;
         self.out.write_all(payload)?;
         self.buckets[i].last = self.at;
         self.at += (HEAD_LEN + payload.len()) as u64;
-        self.buffers[i].clear();
         Ok(())
     }
 }
@@ -103,15 +116,32 @@ fn block_crc(head: &[u8; HEAD_LEN], payload: &[u8]) -> u32 {
 #[derive(Debug)]
 pub struct Spool {
     file: File,
+    /// How it is named in messages.
+    name: PathBuf,
     len: u64,
     buckets: Vec<Bucket>,
 }
 
 impl Spool {
-    /// A spool of which `buckets` is known.
-    pub fn new(file: File, buckets: Vec<Bucket>) -> io::Result<Self> {
+    /// A spool of which `buckets` is known. Counts that the file cannot hold, or another digest at its end, are
+    /// [`io::ErrorKind::InvalidData`].
+    pub fn new(file: File, name: &Path, buckets: Vec<Bucket>, digest: &Digest) -> io::Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Self { file, len, buckets })
+        let digest = digest.to_string();
+        let mut end = vec![0; digest.len()];
+        let at = len.checked_sub(digest.len() as u64);
+        let whole = at.is_some_and(|at| file.read_exact_at(&mut end, at).is_ok()) && end == digest.as_bytes();
+        let bytes = buckets.iter().try_fold(0u64, |sum, bucket| sum.checked_add(bucket.bytes));
+        if !whole || bytes.is_none_or(|bytes| bytes > len) {
+            let what = "the spool is cut off, or not the one that its record is of";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(Self { file, name: name.into(), len, buckets })
+    }
+
+    /// How it is named in messages.
+    pub fn name(&self) -> &Path {
+        &self.name
     }
 
     /// What each bucket holds.

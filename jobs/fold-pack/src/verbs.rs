@@ -10,5 +10,6 @@ pub(crate) mod verify;
 
 mod buckets;
 mod parts;
+mod plan;
 mod shard_files;
 mod summary;

@@ -1,6 +1,5 @@
 //! A batch of rows or games that became records.
 
-use std::io;
 use std::path::Path;
 
 use common::process::parallel::{ordered, pool};
@@ -62,7 +61,7 @@ pub(crate) fn convert<I: Send>(
     mut progress: Progress,
     mut source: impl FnMut() -> Result<Option<I>, Failure>,
     work: impl Fn(I) -> Batch + Sync,
-    mut write: impl FnMut(&[u8]) -> io::Result<()>,
+    mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     let mut totals = Totals::default();
     let threads = common.threads();
@@ -83,6 +82,7 @@ pub(crate) fn convert<I: Send>(
         Ok::<_, Failure>(())
     })?;
     ended?;
+    stop::check()?;
     totals.refusals.verdict(naming.path, naming.unit, naming.skip_bad)?;
     Ok(totals)
 }

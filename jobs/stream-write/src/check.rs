@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use common::formats::mpk1::{Chunk, Error, Header, validate};
+use common::formats::mpk1::{Chunk, Error, Header};
+use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::parallel::{ordered, pool};
 use common::process::{ByteSize, Common, Failure, emit, stop};
@@ -19,6 +20,7 @@ struct CheckReport<'a> {
 
 #[derive(Serialize)]
 struct FileReport<'a> {
+    #[serde(serialize_with = "path_text")]
     file: &'a Path,
     ok: bool,
     #[serde(flatten)]
@@ -76,9 +78,8 @@ fn check(common: &Common, file: &Path) -> Result<Found, Failure> {
 
 fn validate_chunk(header: &Header, chunk: &Chunk) -> Result<u64, Error> {
     let mut records = 0;
-    for record in chunk.records() {
-        let (place, record) = record?;
-        validate(header, &record).map_err(|defect| Error::Record { place, defect })?;
+    for record in chunk.records().validated(header) {
+        record?;
         records += 1;
     }
     Ok(records)

@@ -21,6 +21,18 @@ impl Lines {
     }
 }
 
+/// Takes a byte order mark off, and names a file that has no lines.
+fn strip_start(bytes: &mut Vec<u8>) -> io::Result<()> {
+    if bytes.starts_with(b"PAR1") {
+        let what = "a Parquet file where lines of JSON are expected";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    Ok(())
+}
+
 /// Cuts an input into pieces of whole lines.
 pub(crate) struct LineReader<R> {
     input: R,
@@ -47,6 +59,9 @@ impl<R: Read> LineReader<R> {
             let searched = bytes.len();
             if !self.ended {
                 self.read_more(&mut bytes)?;
+            }
+            if self.next == 1 && searched == 0 {
+                strip_start(&mut bytes)?;
             }
             let end = match bytes[searched..].iter().rposition(|&byte| byte == b'\n') {
                 _ if self.ended => bytes.len(),

@@ -62,6 +62,8 @@ pub(crate) enum Refusal {
     Fraction { index: usize, found: f64 },
     #[error("candidate {index} has the policy {found}, outside of [0, 1]")]
     Policy { index: usize, found: f64 },
+    #[error("the root value is {0}, outside of [-1, 1]")]
+    Value(f64),
     #[error("every candidate rounds to nothing at this policy scale")]
     AllRounded,
     #[error("ply {ply}: {refusal}")]
@@ -122,6 +124,7 @@ impl Refusal {
             Self::Visits { .. } => "visits-range",
             Self::Fraction { .. } => "visits-fraction",
             Self::Policy { .. } => "policy-range",
+            Self::Value(_) => "value-range",
             Self::AllRounded => "policy-rounds-to-nothing",
             Self::AtPly { refusal, .. } => refusal.name(),
             Self::Defect(_) => "record",
@@ -159,7 +162,8 @@ impl Refusals {
     pub(crate) fn verdict(&self, path: &Path, unit: &str, skip: bool) -> Result<(), Failure> {
         let Some(first) = self.first.as_ref().filter(|_| !skip) else { return Ok(()) };
         let counts: Vec<String> = self.by_name.iter().map(|(name, n)| format!("{n} {name}")).collect();
-        let what = format!("{} {unit}s are refused, so nothing is written; the first: {first}", self.total());
+        let (n, s, are) = if self.total() == 1 { (1, "", "is") } else { (self.total(), "s", "are") };
+        let what = format!("{n} {unit}{s} {are} refused, so nothing is written; the first: {first}");
         Err(Failure::bad_data(what)
             .in_file(path)
             .found(counts.join(", "), "none")

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
-use common::formats::mpk1::{Error, validate};
+use common::formats::mpk1::Error;
+use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::{Common, Failure, emit, stop};
+use common::process::{Common, Failure, emit, space, stop};
 use serde::Serialize;
 
 use crate::cli::RepairArgs;
@@ -14,7 +15,9 @@ use crate::target::{Outcome, Target};
 
 #[derive(Serialize)]
 struct RepairReport<'a> {
+    #[serde(serialize_with = "path_text")]
     input: &'a Path,
+    #[serde(serialize_with = "path_text")]
     output: &'a Path,
     outcome: Outcome,
     records: u64,
@@ -25,16 +28,10 @@ struct RepairReport<'a> {
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &RepairArgs) -> Result<(), Failure> {
     let (input, output) = (args.input.as_path(), args.target.output.as_path());
-    if let (Ok(input), Ok(output)) = (input.canonicalize(), output.canonicalize())
-        && input == output
-    {
-        return Err(Failure::usage("a stream is not repaired in place")
-            .in_file(&output)
-            .hint("choose another output"));
-    }
     let mut reader = open_stream(input)?;
     let header = *reader.header();
-    let mut target = Target::create(common, &args.target, &header)?;
+    let mut target = Target::create(common, &args.target, input, &header)?;
+    space::check(common, output, "the records", std::fs::metadata(input).map_or(0, |meta| meta.len()))?;
     let mut progress = common.progress("repair", "records", None);
     let cut_bytes = loop {
         stop::check()?;
@@ -44,10 +41,9 @@ pub(crate) fn run(common: &Common, args: &RepairArgs) -> Result<(), Failure> {
             Err(Error::Torn { found, .. }) => break found,
             Err(error) => return Err(error).in_file(input),
         };
-        for record in chunk.records() {
-            let (place, record) = record.in_file(input)?;
-            validate(&header, &record).map_err(|defect| Error::Record { place, defect }).in_file(input)?;
-            target.write(record.bytes()).in_file(output)?;
+        for record in chunk.records().validated(&header) {
+            let (_, record) = record.in_file(input)?;
+            target.write(record.bytes())?;
             progress.add(1);
         }
     };

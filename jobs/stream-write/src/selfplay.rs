@@ -7,19 +7,20 @@ use std::fmt;
 use std::path::Path;
 
 use common::formats::mpk1::Header;
+use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::{Common, Failure, emit};
+use common::process::{Common, Failure, Input, emit};
 use serde::Serialize;
 
 use crate::batch::{Batch, Naming, Totals, convert};
 use crate::cli::SelfplayArgs;
-use crate::input::Input;
 use crate::lines::{LineReader, Lines};
 use crate::refusal::Refusal;
 use crate::target::{Outcome, Target};
 
 #[derive(Serialize)]
 struct SelfplayReport<'a> {
+    #[serde(serialize_with = "path_text")]
     output: &'a Path,
     outcome: Outcome,
     games: u64,
@@ -54,11 +55,11 @@ pub(crate) fn run(common: &Common, args: &SelfplayArgs) -> Result<(), Failure> {
 fn write(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outcome), Failure> {
     let path = args.games.as_path();
     let input = Input::open(path)?;
-    if input.len() == Some(0) {
+    if input.is_empty() {
         return Err(Failure::bad_data("an empty file where games are expected").in_file(path));
     }
     let mut lines = LineReader::new(input);
-    let mut target = Target::create(common, &args.target, &Header::visits())?;
+    let mut target = Target::create(common, &args.target, path, &Header::visits())?;
     let progress = common.progress("selfplay", "games", None);
     let naming = Naming { path, unit: "line", skip_bad: args.skip_bad };
     let source = || lines.next_piece().in_file(path);

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 
 use common::formats::mpk1::packed::{Side, side_to_move};
-use common::formats::mpk1::{Error, Header, Record, validate};
+use common::formats::mpk1::{Header, Pov, Record};
+use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::{Common, Failure, emit, stop};
 use serde::Serialize;
@@ -19,6 +20,7 @@ struct StatsReport<'a> {
 
 #[derive(Serialize)]
 struct Stats<'a> {
+    #[serde(serialize_with = "path_text")]
     file: &'a Path,
     header: Header,
     records: u64,
@@ -27,7 +29,7 @@ struct Stats<'a> {
     won: u64,
     drawn: u64,
     lost: u64,
-    /// Records whose best candidate's score is a mate.
+    /// Records whose best candidate's score is a mate, for the side to move.
     mates: u64,
     ply: Range,
     candidates: Range,
@@ -67,15 +69,13 @@ pub(crate) fn run(common: &Common, args: &FilesArgs) -> Result<(), Failure> {
 
 fn stats<'a>(common: &Common, file: &'a Path) -> Result<Stats<'a>, Failure> {
     let mut reader = open_stream(file)?;
-    let mut stats = Stats::new(file, *reader.header());
+    let header = *reader.header();
+    let mut stats = Stats::new(file, header);
     let mut progress = common.progress("stats", "records", None);
     while let Some(chunk) = reader.next_chunk().in_file(file)? {
         stop::check()?;
-        for record in chunk.records() {
-            let (place, record) = record.in_file(file)?;
-            validate(&stats.header, &record)
-                .map_err(|defect| Error::Record { place, defect })
-                .in_file(file)?;
+        for record in chunk.records().validated(&header) {
+            let (_, record) = record.in_file(file)?;
             stats.add(&record);
             progress.add(1);
         }
@@ -116,10 +116,12 @@ impl<'a> Stats<'a> {
         if let Some(budget) = visits.reduce(|a, b| a + b) {
             self.visits.add(budget);
         }
+        let white = record.board().is_some_and(|board| side_to_move(board) == Side::White);
+        let turned = self.header.pov == Pov::Black && white;
         let mut best = None;
         for cp in record.candidates().filter_map(|c| c.cp) {
             self.cp.add(cp.into());
-            best = best.max(Some(cp));
+            best = best.max(Some(if turned { -cp } else { cp }));
         }
         let threshold = self.header.mate_threshold();
         self.mates +=

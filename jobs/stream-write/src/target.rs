@@ -9,7 +9,7 @@ use common::formats::mpk1::{Header, Writer};
 use common::process::failure::InFile;
 use common::process::{Common, Failure};
 use common::state::digest::Digest;
-use common::state::output::Output;
+use common::state::output::{Output, same_file};
 use serde::Serialize;
 
 use crate::cli::TargetArgs;
@@ -47,9 +47,19 @@ pub(crate) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Starts the stream with its header.
-    pub(crate) fn create(common: &Common, args: &'a TargetArgs, header: &Header) -> Result<Self, Failure> {
+    /// Starts the stream that is made of `input`, with its header.
+    pub(crate) fn create(
+        common: &Common,
+        args: &'a TargetArgs,
+        input: &Path,
+        header: &Header,
+    ) -> Result<Self, Failure> {
         let (path, force) = (args.output.as_path(), common.force);
+        if same_file(input, path) {
+            return Err(Failure::usage("the output is the input")
+                .in_file(path)
+                .hint("choose another output"));
+        }
         header.encode().map_err(|error| Failure::usage(error).in_file(path))?;
         if common.dry_run {
             return Ok(Self { writer: None, path, force });
@@ -59,8 +69,8 @@ impl<'a> Target<'a> {
     }
 
     /// Writes encoded records.
-    pub(crate) fn write(&mut self, records: &[u8]) -> io::Result<()> {
-        self.writer.as_mut().map_or(Ok(()), |writer| writer.write(records))
+    pub(crate) fn write(&mut self, records: &[u8]) -> Result<(), Failure> {
+        self.writer.as_mut().map_or(Ok(()), |writer| writer.write(records)).in_file(self.path)
     }
 
     /// Gives the stream its name, unless another stands there.

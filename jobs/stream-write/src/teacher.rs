@@ -11,19 +11,20 @@ use std::num::NonZeroU16;
 use std::path::Path;
 
 use common::formats::mpk1::{Header, PolicySource};
+use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::{Common, Failure, emit, space};
+use common::process::{Common, Failure, Input, emit, space};
 use serde::Serialize;
 
 use crate::batch::{Naming, Totals, convert};
 use crate::cli::{CorpusFormat, TeacherArgs};
-use crate::input::Input;
 use crate::lines::LineReader;
 use crate::target::{Outcome, Target};
 use row::Converter;
 
 #[derive(Serialize)]
 struct TeacherReport<'a> {
+    #[serde(serialize_with = "path_text")]
     output: &'a Path,
     outcome: Outcome,
     rows: u64,
@@ -37,7 +38,7 @@ struct TeacherReport<'a> {
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &TeacherArgs) -> Result<(), Failure> {
     let header = header(args);
-    let mut target = Target::create(common, &args.target, &header)?;
+    let mut target = Target::create(common, &args.target, &args.corpus, &header)?;
     let converter = Converter::new(header);
     let totals = match format(args)? {
         CorpusFormat::Parquet => from_parquet(common, args, &converter, &mut target)?,
@@ -92,7 +93,7 @@ fn from_parquet(
     let path = args.corpus.as_path();
     let mut table = table::Table::open(File::open(path).in_file(path)?, &args.columns).in_file(path)?;
     // a record is 108 bytes and its candidates
-    space::check(common, &args.target.output, "the records", table.rows() * 116)?;
+    space::check(common, &args.target.output, "the records", table.rows().saturating_mul(116))?;
     let progress = common.progress("teacher", "rows", Some(table.rows()));
     let naming = Naming { path, unit: "row", skip_bad: args.skip_bad };
     let source = || table.next_batch().in_file(path);

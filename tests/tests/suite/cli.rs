@@ -33,7 +33,7 @@ fn usage_is_exit_2() {
     folder.fails("fold-pack pack t.mpk1 -o x --memory 1MiB", 2, &["64MiB is the least"]);
     folder.fails("fold-pack pack t.mpk1 -o x --temperature 0", 2, &["positive"]);
     folder.fails("fold-pack pack t.mpk1 -o x/", 2, &["a path with a name"]);
-    folder.fails("fold-pack pack . -o x", 2, &["a folder where a stream is expected", "fold-pack fold"]);
+    folder.fails("fold-pack pack . -o x", 2, &["a folder where a file is expected", "fold-pack fold"]);
     folder.fails("fold-pack fold t.mpk1 -o x --range 2/2", 2, &["expected I/N"]);
     let teacher =
         "stream-write teacher t.mpk1 -o x.mpk1 --mate-scale 32000 --mate-slack 32000 --eval-coef 600";

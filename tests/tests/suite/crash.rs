@@ -82,9 +82,8 @@ fn signals_end_at_a_clean_point() {
         let kill =
             std::process::Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
         assert!(kill.unwrap().success());
-        std::thread::sleep(Duration::from_millis(50));
-        drop(pipe);
         let done = Done::from(child.wait_with_output().unwrap());
+        drop(pipe);
         assert_eq!(done.code, Some(code), "{}", done.stderr);
         assert_eq!(folder.names(), ["s.mpk1", "t.mpk1"]);
     }

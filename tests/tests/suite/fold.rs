@@ -163,3 +163,52 @@ fn a_stream_from_blacks_point_of_view_is_turned() {
     assert_eq!(digests(&folder.ok("fold-pack pack black.mpk1 -o x --json")), expected);
     folder.fails("fold-pack pack t.mpk1 black.mpk1 -o y", 4, &["differ in pov", "Black in black.mpk1"]);
 }
+
+/// Files that only look like shards of the set are somebody else's; an input is never an output.
+#[test]
+fn files_of_others_are_not_touched() {
+    let folder = folder().streams();
+    let corpus = fs_err::read(data("teacher_corpus.parquet")).unwrap();
+    for name in ["t-00000.parquet", "t-00007.parquet"] {
+        folder.put(name, &corpus);
+        folder.fails("fold-pack pack t.mpk1 -o t", 2, &[name, "no folded shard"]);
+        assert!(folder.bytes(name) == corpus);
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    let stream = folder.bytes("t.mpk1");
+    folder.put("q-00000.parquet", &stream);
+    folder.fails("fold-pack pack q-00000.parquet -o q", 2, &["no folded shard"]);
+    assert!(folder.bytes("q-00000.parquet") == stream);
+    folder.ok("fold-pack pack t.mpk1 -o t --shards 4");
+    folder.ok("fold-pack pack t.mpk1 -o t");
+}
+
+/// Partitions of the same shape and other content are other inputs.
+#[test]
+fn a_part_is_bound_to_the_records_it_was_made_of() {
+    let folder = folder().streams();
+    let mut other = folder.bytes("s.mpk1");
+    folder.put("x.mpk1", &other);
+    folder.ok("fold-pack partition x.mpk1 -o d");
+    let old = folder.bytes("d/partition.json");
+    folder.ok("fold-pack fold d -o m --shards 2 --range 0/2");
+    other[26..30].copy_from_slice(&0f32.to_le_bytes());
+    folder.put("x.mpk1", &other);
+    folder.ok("fold-pack partition x.mpk1 -o d");
+    assert!(folder.ok("fold-pack fold d -o m --shards 2 --range 1/2 --json").json()["set"].is_null());
+    folder.put("d/partition.json", old);
+    folder.fails("fold-pack fold d -o m", 3, &["records.spool", "not the one that its record is of"]);
+}
+
+#[test]
+fn ranges_that_end_together_both_succeed() {
+    let folder = folder().streams();
+    folder.ok("fold-pack partition s.mpk1 -o d");
+    for _ in 0..12 {
+        let line = |range: usize| format!("fold-pack fold d -o rc --shards 2 --threads 1 --range {range}/2");
+        let mut running = [0, 1]
+            .map(|range| folder.command(&line(range)).stdout(std::process::Stdio::null()).spawn().unwrap());
+        assert!(running.iter_mut().all(|child| child.wait().unwrap().success()));
+        folder.ok("fold-pack verify rc.set.json --shallow");
+    }
+}

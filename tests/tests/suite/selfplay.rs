@@ -88,7 +88,7 @@ fn each_bad_game_is_refused_for_its_reason() {
     refuses(with("/init_sfen", json!("startpos")), "sfen-fields");
     refuses(with("/plies/1/ply", json!(0)), "ply-order");
     refuses(with("/plies/1/ply", json!(4)), "ply-order");
-    refuses(with("/plies/0/value", json!(1.5)), "record");
+    refuses(with("/plies/0/value", json!(1.000_000_01)), "value-range");
     refuses(with("/plies/0/cands", json!([])), "record");
     refuses(with("/plies/0/cands/1/0", json!("7g7f")), "duplicate-move");
     refuses(with("/plies/0/cands/1/0", json!("3c3d")), "moves-other-side");
@@ -148,6 +148,12 @@ fn appended_games_are_there_before_the_next_is_read() {
     }
     // while it runs, nobody else appends
     folder.fails("stream-write selfplay /dev/null -o live.mpk1 --append", 6, &["another process"]);
+    let games_file = data("selfplay_games.jsonl");
+    folder.fails(
+        &format!("stream-write selfplay {} -o live.mpk1 --force", games_file.display()),
+        6,
+        &["live.mpk1"],
+    );
     games.lines().skip(3).for_each(|game| writeln!(pipe, "{game}").unwrap());
     drop(pipe);
     assert!(child.wait_with_output().unwrap().status.success());

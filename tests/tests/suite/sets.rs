@@ -28,6 +28,11 @@ fn verify_tells_damaged_from_unlike() {
     );
     folder.put("t-00001.parquet", &whole);
 
+    let set = String::from_utf8(folder.bytes("t.set.json")).unwrap();
+    folder.put("t.set.json", set.replacen("\"bytes\": ", "\"bytes\": 1", 1));
+    folder.fails("fold-pack verify t.set.json", 8, &["the size is not what the set records"]);
+    folder.put("t.set.json", &set);
+
     // a shard that no set names, one that is gone, a record that is none
     folder.put("t-00002.parquet", &whole);
     folder.fails("fold-pack verify t.set.json", 3, &["t-00002.parquet", "no set names this shard"]);
@@ -35,7 +40,6 @@ fn verify_tells_damaged_from_unlike() {
     std::fs::remove_file(folder.join("t-00002.parquet")).unwrap();
     std::fs::remove_file(folder.join("t-00000.parquet")).unwrap();
     folder.fails("fold-pack verify t.set.json", 5, &["t-00000.parquet"]);
-    let set = String::from_utf8(folder.bytes("t.set.json")).unwrap();
     folder.put("bad.set.json", set.replacen("t-00000.parquet", "../t-00000.parquet", 1));
     folder.fails("fold-pack verify bad.set.json", 3, &["no file beside it"]);
     folder.put("bad.set.json", &set[..100]);

@@ -130,6 +130,32 @@ fn a_stream_is_not_replaced_by_accident() {
 }
 
 #[test]
+fn the_corpus_is_never_the_output() {
+    let folder = folder();
+    let corpus = fs_err::read(data("teacher_corpus.parquet")).unwrap();
+    folder.put("c.parquet", &corpus);
+    let line = format!("stream-write teacher c.parquet -o c.parquet --force {}", TEACHER.join(" "));
+    folder.fails(&line, 2, &["the output is the input"]);
+    folder.fails(
+        &format!("stream-write teacher c.parquet -o /dev/null --force {}", TEACHER.join(" ")),
+        2,
+        &["no regular file"],
+    );
+    assert!(folder.bytes("c.parquet") == corpus);
+}
+
+#[test]
+fn a_byte_order_mark_is_passed_over_and_parquet_is_no_jsonl() {
+    let folder = folder();
+    let row =
+        fs_err::read_to_string(data("teacher_bad_rows.jsonl")).unwrap().lines().next().unwrap().to_owned();
+    folder.put("bom.jsonl", format!("\u{feff}{row}\r\n"));
+    folder.ok(&format!("stream-write teacher bom.jsonl -o x.mpk1 {}", TEACHER.join(" ")));
+    let games = format!("stream-write selfplay {} -o y.mpk1", data("teacher_corpus.parquet").display());
+    folder.fails(&games, 3, &["a Parquet file where lines of JSON are expected"]);
+}
+
+#[test]
 fn broken_corpora_are_errors() {
     let folder = folder();
     let line = |file: &str| format!("stream-write teacher {file} -o x.mpk1 {}", TEACHER.join(" "));

@@ -1,5 +1,6 @@
 //! `<prefix>.set.json`: what makes shards a set. It is written last; a shard that no set names is left out.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,17 @@ pub struct SetShard {
     pub sha256: Digest,
 }
 
+/// Why a file is not the record of a set.
+#[derive(Debug, thiserror::Error)]
+pub enum SetError {
+    /// It says something else.
+    #[error("not the record of a folded set: {0}")]
+    NoSet(String),
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
 impl Set {
     /// A set of shards that are all written.
     pub fn new(conventions: Conventions, shards: Vec<SetShard>) -> Self {
@@ -58,15 +70,24 @@ impl Set {
         to_json(self)
     }
 
-    /// Reads the file's text; `Err` says what is wrong with it.
-    pub fn from_json(text: &str) -> Result<Self, String> {
-        let set: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    /// Reads the file.
+    pub fn read(path: &Path) -> Result<Self, SetError> {
+        let bad = |what: String| Err(SetError::NoSet(what));
+        let set: Self = match serde_json::from_slice(&std::fs::read(path)?) {
+            Ok(set) => set,
+            Err(error) => return bad(error.to_string()),
+        };
         if set.format != FORMAT || set.version != VERSION {
-            return Err(format!("it is {} {} where {FORMAT} {VERSION} is expected", set.format, set.version));
+            return bad(format!("it is {} {} where {FORMAT} {VERSION} is expected", set.format, set.version));
         }
         if let Some(shard) = set.shards.iter().find(|shard| Path::new(&shard.file).components().count() != 1)
         {
-            return Err(format!("it names {:?}, which is no file beside it", shard.file));
+            return bad(format!("it names {:?}, which is no file beside it", shard.file));
+        }
+        let sum =
+            |of: fn(&SetShard) -> u64| set.shards.iter().try_fold(0u64, |sum, s| sum.checked_add(of(s)));
+        if (sum(|s| s.rows), sum(|s| s.records)) != (Some(set.rows), Some(set.records)) {
+            return bad("its shards do not add up to its rows and records".into());
         }
         Ok(set)
     }

@@ -156,7 +156,7 @@ impl Header {
         }
         match self.eval_coef {
             Some(coef) if !(coef.is_finite() && coef > 0.0) => {
-                refuse("eval_coef", coef.to_string(), "a positive, finite number, or 0 where not applicable")
+                refuse("eval_coef", coef.to_string(), "a positive, finite number")
             }
             _ => Ok(()),
         }

@@ -5,7 +5,9 @@ use std::fmt;
 
 use super::candidate::{CANDIDATE_LEN, Candidate};
 use super::error::Error;
+use super::header::Header;
 use super::packed::{PACKED_LEN, Packed};
+use super::validate::validate;
 
 /// Bytes before the position.
 pub const FIXED_LEN: usize = 12;
@@ -128,9 +130,13 @@ impl<'a> Records<'a> {
         Self { bytes, packed_len, next: first }
     }
 
-    /// Where the next record starts, or the stream ends.
-    pub fn place(&self) -> Place {
-        self.next
+    /// The records, each held to the rules of a stream with this header.
+    pub fn validated(self, header: &Header) -> impl Iterator<Item = Result<(Place, Record<'a>), Error>> {
+        self.map(move |item| {
+            let (place, record) = item?;
+            validate(header, &record).map_err(|defect| Error::Record { place, defect })?;
+            Ok((place, record))
+        })
     }
 }
 

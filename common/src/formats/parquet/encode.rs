@@ -11,6 +11,8 @@ use parquet_format_safe::{
 
 use super::error::Error;
 
+/// Largest page, uncompressed: what a reader is ready to hold.
+pub(super) const MAX_PAGE: usize = 256 << 20;
 /// zstd's lowest regular level.
 const ZSTD_LEVEL: i32 = 1;
 
@@ -52,7 +54,10 @@ pub fn encode_chunk(
     nulls: usize,
     ends: Option<(Vec<u8>, Vec<u8>)>,
 ) -> Result<EncodedChunk, Error> {
-    let too_big = |_| Error::Rows("a page would exceed 2 GiB");
+    if body.len() > MAX_PAGE {
+        return Err(Error::Rows("a page would exceed 256 MiB"));
+    }
+    let too_big = |_| Error::Rows("a page has too many values");
     let compressed = compress(body)?;
     let (n, raw_len) = (values.try_into().map_err(too_big)?, body.len().try_into().map_err(too_big)?);
     let len = compressed.len().try_into().map_err(too_big)?;

@@ -7,6 +7,7 @@ use parquet_format_safe::{CompressionCodec, Encoding, PageHeader};
 use parquet2::metadata::ColumnChunkMetaData;
 use parquet2::schema::Repetition;
 
+use super::encode::MAX_PAGE;
 use super::error::Error;
 use super::footer::{Footer, ReadAt};
 use super::guard::guard;
@@ -14,7 +15,6 @@ use super::levels;
 
 // what a damaged file can make us allocate
 const MAX_HEADER: usize = 1 << 16;
-const MAX_PAGE: usize = 256 << 20;
 const MAX_CHUNK: u64 = 1 << 30;
 const MAX_ROWS: usize = 1 << 20;
 

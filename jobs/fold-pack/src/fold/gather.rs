@@ -40,6 +40,13 @@ pub struct Gather<'a> {
 type Keyed = ([u8; KEY_LEN], [u8; PACKED_LEN]);
 
 impl Gather<'_> {
+    /// Bytes of a spooled record, in the mean.
+    pub fn record_len(&self) -> u64 {
+        let buckets = || self.spools.iter().flat_map(Spool::buckets);
+        let records: u64 = buckets().map(|bucket| bucket.records).sum();
+        buckets().map(|bucket| bucket.bytes).sum::<u64>().checked_div(records).unwrap_or(0)
+    }
+
     /// Folds all records whose key lies in `range` (upper halves). Where more records come than may be held, they are
     /// folded into groups, whose size does not depend on how often a position came.
     pub fn fold(&self, range: &Range<u128>) -> Result<Vec<Segment>, Failure> {
@@ -49,12 +56,16 @@ impl Gather<'_> {
                 let keys = spool.key_range(bucket);
                 let whole = range.start <= keys.start && keys.end <= range.end;
                 let Held { raw, groups } = &mut held;
-                spool.read(bucket, raw, |raw, start| {
-                    if !whole {
-                        keep_within(raw, start, range)?;
-                    }
-                    if raw.len() > self.limit { compact(raw, groups) } else { Ok(()) }
-                })?;
+                spool
+                    .read(bucket, raw, |raw, start| {
+                        if !whole {
+                            keep_within(raw, start, range)?;
+                        }
+                        if raw.len() > self.limit { compact(raw, groups) } else { Ok(()) }
+                    })
+                    .map_err(|failure: Failure| {
+                        failure.in_file(spool.name()).hint("partition the stream again")
+                    })?;
             }
         }
         self.rows(held)
@@ -156,5 +167,5 @@ fn for_each_record<'a>(
 }
 
 fn broken() -> Failure {
-    Failure::bad_data("a block of the spool does not end with a record").hint("partition the stream again")
+    Failure::bad_data("a block of the spool does not end with a record")
 }

@@ -57,9 +57,7 @@ impl Policy {
         let exp_of = (0..distances).map(|distance| libm::exp(-f64::from(distance) / temperature)).collect();
         Self { source: header.policy_source, threshold: header.mate_threshold(), temperature, exp_of }
     }
-}
 
-impl Policy {
     /// exp of a tally's distance to the leader: the same number from the table and computed.
     fn exp(&self, tally: &Tally, leader: &Tally) -> f64 {
         match (tally.count, leader.count, usize::try_from(leader.sum - tally.sum)) {

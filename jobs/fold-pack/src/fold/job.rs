@@ -38,7 +38,8 @@ impl FoldJob<'_> {
         })
     }
 
-    fn records(&self) -> u64 {
+    /// Records of all spools.
+    pub(crate) fn records(&self) -> u64 {
         self.spools.iter().flat_map(|spool| spool.buckets()).map(|bucket| bucket.records).sum()
     }
 

@@ -31,7 +31,7 @@ pub fn write_shards(
         let folded = ordered(scope, ranges.into_iter(), budget.tasks, &fold);
         let pieces = Pieces { folded, waiting: vec![].into_iter(), source: None, open: Segment::default() };
         let (mut shards, mut open) = (vec![], None::<OpenShard>);
-        for group in ordered(scope, pieces, budget.groups, &encode) {
+        for group in ordered(scope, pieces, budget.groups(gather.record_len()), &encode) {
             stop::check()?;
             let group = group?;
             progress.add(group.records);

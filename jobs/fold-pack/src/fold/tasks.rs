@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use common::formats::folded::GROUP_ROWS;
+
 use crate::spool::Spool;
 
 /// Bytes of records that a task aims at: enough to be worth its start, few enough for the cache.
@@ -16,23 +18,31 @@ pub struct Budget {
     pub task: u64,
     /// Tasks under way.
     pub tasks: usize,
-    /// Row groups under way.
-    pub groups: usize,
+    /// Memory for row groups under way.
+    groups: u64,
+    /// Threads that work.
+    threads: usize,
 }
 
 impl Budget {
     /// Shares `memory` out among `threads`. A task holds its records, their order and its rows: three times its records at most.
     pub fn new(memory: u64, threads: usize) -> Self {
         let tasks = threads + 1;
-        let groups = usize::try_from(memory / 4 / (8 << 20)).unwrap_or(usize::MAX).clamp(1, threads + 1);
         let task = (memory.saturating_sub(FIXED) / 2 / (3 * tasks as u64)).clamp(256 << 10, 1 << 30);
-        Self { task, tasks, groups }
+        Self { task, tasks, groups: memory / 4, threads }
+    }
+
+    /// Row groups under way, for records of this many bytes in the mean: a group is held as rows, as page bodies and
+    /// compressed.
+    pub fn groups(&self, record_len: u64) -> usize {
+        let group = 3 * GROUP_ROWS as u64 * record_len.max(1);
+        usize::try_from(self.groups / group).unwrap_or(usize::MAX).clamp(1, self.threads + 1)
     }
 }
 
 /// Key ranges (upper halves) that cover `keys`, in order, each with records for about one task. Since keys are
 /// uniform, the distinct positions of all buckets are alike: what a bucket has beyond the others is duplicates, which
-/// fold away. So the median bucket is the measure.
+/// fold away. So the median of the buckets that hold any is the measure.
 pub fn cut(spools: &[Spool], keys: Range<u128>, budget: &Budget) -> Vec<Range<u128>> {
     let Some(finest) = spools.iter().max_by_key(|spool| spool.buckets().len()) else { return vec![] };
     let buckets = finest.buckets().len();
@@ -44,8 +54,9 @@ pub fn cut(spools: &[Spool], keys: Range<u128>, budget: &Budget) -> Vec<Range<u1
             *bytes += spool.buckets()[i * spool.buckets().len() / buckets].bytes / ratio as u64;
         }
     }
+    bytes.retain(|&bytes| bytes > 0);
     bytes.sort_unstable();
-    let median = bytes[buckets / 2].max(1);
+    let median = bytes.get(bytes.len() / 2).copied().unwrap_or(1);
     let pieces = median.div_ceil(budget.task.max(1));
     let together = (TASK_LEN.min(budget.task) / median).max(1) as usize;
     let mut cuts = vec![];

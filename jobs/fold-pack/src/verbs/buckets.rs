@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use common::formats::folded::set::to_json;
 use common::formats::mpk1::Header;
 use common::process::failure::InFile;
 use common::process::{Exit, Failure};
@@ -15,7 +16,7 @@ const FORMAT: &str = "foldline partition";
 const VERSION: u32 = 1;
 
 /// What `partition.json` states.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PartitionFile {
     format: String,
@@ -28,6 +29,10 @@ pub(super) struct PartitionFile {
     pub(super) seed: u64,
     pub(super) records: u64,
     pub(super) buckets: Vec<Bucket>,
+    /// Digest of the spool's block heads, which ends the spool too.
+    spool: Digest,
+    /// Digest of this file's text with an empty seal.
+    seal: String,
 }
 
 pub(super) fn json_path(folder: &Path) -> PathBuf {
@@ -44,11 +49,19 @@ impl PartitionFile {
         header: &Header,
         seed: u64,
         buckets: Vec<Bucket>,
+        spool: Digest,
     ) -> Result<Self, Failure> {
         let records = buckets.iter().map(|bucket| bucket.records).sum();
         let header = header.encode()?.iter().map(|byte| format!("{byte:02x}")).collect();
-        let stream = stream.display().to_string();
-        Ok(Self { format: FORMAT.into(), version: VERSION, stream, header, seed, records, buckets })
+        let (format, stream, seal) = (FORMAT.into(), stream.display().to_string(), String::new());
+        let mut file = Self { format, version: VERSION, stream, header, seed, records, buckets, spool, seal };
+        file.seal = file.expected_seal();
+        Ok(file)
+    }
+
+    fn expected_seal(&self) -> String {
+        let open = Self { seal: String::new(), ..self.clone() };
+        Digest::of(to_json(&open).as_bytes()).to_string()
     }
 
     /// The stream's header.
@@ -88,14 +101,18 @@ impl Buckets {
                 file.format, file.version
             )));
         }
+        if file.seal != file.expected_seal() {
+            return Err(bad("it is not as it was written: its seal does not match".into()));
+        }
         let header = file.header().ok_or_else(|| bad("its header is none of MPK1".into()))?;
         let records: Option<u64> = file.buckets.iter().try_fold(0u64, |sum, b| sum.checked_add(b.records));
         if file.buckets.is_empty() || records != Some(file.records) {
             return Err(bad("its buckets do not add up to its records".into()));
         }
         let spool_path = spool_path(folder);
-        let spool = File::open(&spool_path).and_then(|spool| Spool::new(spool, file.buckets.clone()));
-        let spool = spool.in_file(&spool_path)?;
+        let spool = File::open(&spool_path)
+            .and_then(|spool| Spool::new(spool, &spool_path, file.buckets.clone(), &file.spool))
+            .map_err(|error| Failure::from(error).in_file(&spool_path).hint("partition the stream again"))?;
         Ok(Self { file, header, digest: Digest::of(&bytes), spool })
     }
 }

@@ -9,7 +9,6 @@ use common::process::{ByteSize, Common, Failure, emit};
 use common::state::output::write_whole;
 use serde::Serialize;
 
-use super::shard_files::read_set;
 use crate::cli::CardArgs;
 
 #[derive(Serialize)]
@@ -21,7 +20,7 @@ struct CardReport {
 
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &CardArgs) -> Result<(), Failure> {
-    let set = read_set(&args.set)?;
+    let set = Set::read(&args.set).in_file(&args.set)?;
     let card = card(&args.set, &set);
     let Some(output) = args.output.as_deref().filter(|_| !common.dry_run) else {
         return emit(common, &CardReport { output: None, card });

@@ -11,6 +11,7 @@ use common::state::output::Output;
 use super::buckets::Buckets;
 use super::pack::{check_prefix, finish_set};
 use super::parts::{self, Part};
+use super::plan::Plan;
 use super::summary::Summary;
 use crate::cli::FoldArgs;
 use crate::conventions::Agreement;
@@ -35,7 +36,10 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
         budget: Budget::new(args.memory.memory.0, common.threads()),
     };
     if common.dry_run {
-        return emit(common, &Summary::new(prefix, Some(job.conventions), vec![], false));
+        let (inputs, records, shards) = (args.folders.len(), Some(job.records()), Some(job.shards()));
+        let plan =
+            Plan { output: prefix, planned: true, inputs, bytes: None, buckets: None, records, shards };
+        return emit(common, &plan);
     }
     let pool = pool(common.threads())?;
     if args.range == Range::ALL {
@@ -70,6 +74,9 @@ fn open(args: &FoldArgs) -> Result<(Vec<Buckets>, Header, u64), Failure> {
                 .at(name)
                 .found(buckets.file.seed, format!("{} as in {}", first.file.seed, args.folders[0].display()))
                 .hint("partition all streams with one `--seed`"));
+        }
+        if opened.iter().any(|earlier| earlier.digest == buckets.digest) {
+            tracing::warn!("{} is given twice: its records count twice", folder.display());
         }
         opened.push(buckets);
     }

@@ -9,10 +9,11 @@ use common::formats::mpk1::Header;
 use common::process::failure::InFile;
 use common::process::parallel::pool;
 use common::process::{Common, Failure, emit, space};
-use common::state::output::{Output, folder_of};
+use common::state::output::{Output, folder_of, same_file};
 use rayon::ThreadPool;
 
 use super::parts;
+use super::plan::Plan;
 use super::summary::Summary;
 use crate::cli::PackArgs;
 use crate::conventions::Agreement;
@@ -34,7 +35,17 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
     let buckets = args.buckets.buckets.unwrap_or_else(|| default_buckets(bytes, &budget));
     space::check(common, prefix, "the spools", bytes.unwrap_or(0))?;
     if common.dry_run {
-        return emit(common, &Summary::new(prefix, None, vec![], false));
+        let (inputs, shards) = (args.streams.len(), args.shards.shards);
+        let plan = Plan {
+            output: prefix,
+            planned: true,
+            inputs,
+            bytes,
+            buckets: Some(buckets),
+            records: None,
+            shards,
+        };
+        return emit(common, &plan);
     }
     // held from here to the end: whoever folds to this prefix meanwhile is turned away
     let set_file = Output::create(&set_path(prefix)).in_file(&set_path(prefix))?;
@@ -73,6 +84,10 @@ pub(super) fn check_prefix(prefix: &Path) -> Result<(), Failure> {
             .in_file(prefix)
             .hint("`-o shards/v1` makes shards/v1-00000.parquet and shards/v1.set.json"));
     }
+    if prefix.file_name().is_some_and(|name| name.to_str().is_none()) {
+        return Err(Failure::usage("the name of a set must be UTF-8, as it stands in the set's record")
+            .in_file(prefix));
+    }
     Ok(())
 }
 
@@ -80,7 +95,10 @@ pub(super) fn check_prefix(prefix: &Path) -> Result<(), Failure> {
 /// all are files.
 fn look(streams: &[PathBuf]) -> Result<(Agreement, Option<u64>), Failure> {
     let (mut agreement, mut bytes) = (Agreement::default(), Some(0));
-    for path in streams {
+    for (i, path) in streams.iter().enumerate() {
+        if streams[..i].iter().any(|earlier| same_file(earlier, path)) {
+            tracing::warn!("{} is given twice: its records count twice", path.display());
+        }
         let file = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
         bytes = bytes.zip(file.as_ref().map(std::fs::Metadata::len)).map(|(sum, len)| sum + len);
         if path != Path::new("-") && (file.is_some() || !path.exists() || path.is_dir()) {
@@ -109,6 +127,6 @@ fn spool_all(
         spool_stream(pool, &mut reader, path, partition, &mut spool, &mut progress)
             .map_err(|failure| failure.in_file(folder))?;
     }
-    let (file, buckets) = spool.finish().in_file(folder)?;
-    Ok((Spool::new(file, buckets).in_file(folder)?, agreement.header().copied()))
+    let (file, buckets, digest) = spool.finish().in_file(folder)?;
+    Ok((Spool::new(file, folder, buckets, &digest).in_file(folder)?, agreement.header().copied()))
 }

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use common::formats::folded::set::to_json;
+use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::parallel::pool;
 use common::process::{Common, Failure, emit, space};
@@ -12,6 +13,7 @@ use common::state::output::{Output, remove_if_there};
 use serde::Serialize;
 
 use super::buckets::{PartitionFile, json_path, spool_path};
+use super::plan::Plan;
 use crate::cli::PartitionArgs;
 use crate::conventions::Agreement;
 use crate::fold::tasks::{Budget, default_buckets};
@@ -21,6 +23,7 @@ use crate::spool::SpoolWriter;
 
 #[derive(Serialize)]
 struct PartitionReport<'a> {
+    #[serde(serialize_with = "path_text")]
     output: &'a Path,
     records: u64,
     buckets: u32,
@@ -40,7 +43,9 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     space::check(common, &json_path(folder), "the spools", bytes.unwrap_or(0))?;
     let seed = args.seed.seed;
     if common.dry_run {
-        return emit(common, &PartitionReport { output: folder, records: 0, buckets, bytes: 0, seed });
+        let (buckets, planned, inputs) = (Some(buckets), true, 1);
+        let plan = Plan { output: folder, planned, inputs, bytes, buckets, records: None, shards: None };
+        return emit(common, &plan);
     }
     let mut json = Output::create(&json_path(folder)).in_file(folder)?;
     let spool_path = spool_path(folder);
@@ -52,12 +57,12 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     let pool = pool(common.threads())?;
     spool_stream(&pool, &mut reader, path, &partition, &mut spool, &mut progress)
         .map_err(|failure| failure.in_file(&spool_path))?;
-    let (output, spooled) = spool.finish().in_file(&spool_path)?;
+    let (output, spooled, digest) = spool.finish().in_file(&spool_path)?;
     // a spool never lies beside the record of another
     remove_if_there(&json_path(folder)).in_file(folder)?;
     output.publish().in_file(&spool_path)?;
     let bytes = spooled.iter().map(|bucket| bucket.bytes).sum();
-    let file = PartitionFile::new(path, reader.header(), seed, spooled)?;
+    let file = PartitionFile::new(path, reader.header(), seed, spooled, digest)?;
     json.write_all(to_json(&file).as_bytes()).in_file(folder)?;
     json.publish().in_file(folder)?;
     emit(common, &PartitionReport { output: folder, records: file.records, buckets, bytes, seed })

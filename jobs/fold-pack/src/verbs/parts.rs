@@ -1,13 +1,17 @@
 //! Ranges of one set that are folded apart: each leaves a record of its shards beside them, under a hidden name, and
 //! whoever finds all of them makes the set. Two that end at once make the same file.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use common::formats::folded::set::{set_path, to_json};
+use common::formats::folded::set::{set_path, shard_index, to_json};
 use common::formats::folded::{Conventions, Set, SetShard};
+use common::formats::parquet::Footer;
 use common::process::Failure;
 use common::process::failure::InFile;
 use common::state::digest::Digest;
+use common::state::lock::LockError;
 use common::state::output::{folder_of, remove_if_there, write_whole};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +54,13 @@ impl Part {
         }
         let set = Set::new(self.conventions, shards);
         let set_path = set_path(prefix);
-        write_whole(&set_path, to_json(&set).as_bytes()).in_file(&set_path)?;
+        // another range that ends at the same time writes the same bytes
+        while let Err(error) = write_whole(&set_path, to_json(&set).as_bytes()) {
+            match error {
+                LockError::Held => std::thread::sleep(Duration::from_millis(5)),
+                LockError::Io(error) => return Err(error).in_file(&set_path),
+            }
+        }
         Ok((self, Some(set)))
     }
 
@@ -69,12 +79,16 @@ impl Part {
 /// (`kin`), nor the part that is to be made anew (`own`).
 pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(), Failure> {
     let remove = |path: &Path| remove_if_there(path).in_file(path);
-    remove(&set_path(prefix))?;
     let Some(name) = prefix.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let (own, folder) = (part_path(prefix, own), folder_of(prefix));
     std::fs::create_dir_all(folder).in_file(folder)?;
     for entry in std::fs::read_dir(folder).in_file(folder)? {
         let path = entry.in_file(folder)?.path();
+        if shard_index(prefix, &path).is_some() && !is_shard(&path) {
+            return Err(Failure::usage("a file that is no folded shard has the name of one of this set")
+                .in_file(&path)
+                .hint("choose another prefix: shards replace files of their names"));
+        }
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let is_part =
             file.strip_prefix(&format!(".{name}.part-")).is_some_and(|rest| rest.ends_with(".json"));
@@ -83,7 +97,13 @@ pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(),
             remove(&path)?;
         }
     }
-    Ok(())
+    remove(&set_path(prefix))
+}
+
+/// Whether a file is one that a fold may replace: a shard of ours, also where its rows are damaged.
+fn is_shard(path: &Path) -> bool {
+    let footer = File::open(path).map_err(Into::into).and_then(|file| Footer::read(&file));
+    footer.is_ok_and(|footer| footer.pairs().any(|(key, _)| key == "shuffle_seed"))
 }
 
 fn part_path(prefix: &Path, range: Range) -> PathBuf {

@@ -41,21 +41,12 @@ impl ShardFile {
     }
 }
 
-/// Reads a set's file.
-pub(super) fn read_set(path: &Path) -> Result<Set, Failure> {
-    let text = std::fs::read_to_string(path).in_file(path)?;
-    let bad = |what| Failure::bad_data(format!("not the record of a folded set: {what}"));
-    Set::from_json(&text).map_err(|what| {
-        bad(what).in_file(path).hint("`fold-pack pack` writes PREFIX.set.json when all shards are whole")
-    })
-}
-
 /// Opens shards, and the shards of sets.
 pub(super) fn open_all(files: &[PathBuf]) -> Result<Vec<ShardFile>, Failure> {
     let mut shards = vec![];
     for path in files {
         if path.extension().is_some_and(|extension| extension == "json") {
-            let set = read_set(path)?;
+            let set = Set::read(path).in_file(path)?;
             let beside = |shard: &common::formats::folded::SetShard| folder_of(path).join(&shard.file);
             shards.extend(
                 set.shards

@@ -1,20 +1,18 @@
 //! `verify`: a set is held to its record, and every row to the rules.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use common::formats::folded::set::{set_path, shard_index, shard_path};
-use common::formats::folded::{Conventions, GROUP_ROWS, Rows, Set, SetShard};
+use common::formats::folded::{Conventions, Rows, Set, check_shard};
 use common::formats::mpk1::{Move16, packed};
+use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, emit};
-use common::state::digest::Digest;
 use common::state::output::folder_of;
 use serde::Serialize;
 
-use super::shard_files::{ShardFile, read_set};
+use super::shard_files::ShardFile;
 use crate::cli::VerifyArgs;
 use crate::order::{KEY_LEN, Order};
 
@@ -28,6 +26,7 @@ struct VerifyReport {
 
 #[derive(Serialize)]
 struct Verified {
+    #[serde(serialize_with = "path_text")]
     set: PathBuf,
     shards: usize,
     rows: u64,
@@ -41,7 +40,7 @@ pub(crate) fn run(common: &Common, args: &VerifyArgs) -> Result<(), Failure> {
     let mut report = VerifyReport { sets: vec![] };
     for path in &args.sets {
         let path = set_of(path)?;
-        let set = read_set(&path)?;
+        let set = Set::read(&path).in_file(&path)?;
         verify_set(common, &path, &set, !args.shallow)?;
         let Set { rows, records, shards, .. } = set;
         report.sets.push(Verified { set: path, shards: shards.len(), rows, records, deep: !args.shallow });
@@ -56,7 +55,8 @@ fn set_of(path: &Path) -> Result<PathBuf, Failure> {
         return Ok(path.into());
     };
     let set = set_path(&folder_of(path).join(prefix));
-    let named = set.exists() && read_set(&set)?.shards.iter().any(|shard| *shard.file == *name);
+    let named =
+        set.exists() && Set::read(&set).in_file(&set)?.shards.iter().any(|shard| *shard.file == *name);
     named.then_some(set).ok_or_else(|| stray(path))
 }
 
@@ -66,24 +66,15 @@ fn stray(path: &Path) -> Failure {
         .hint("a fold that was stopped leaves shards without a set: run it again")
 }
 
-fn unlike(path: &Path, what: &str, found: impl fmt::Display, expected: impl fmt::Display) -> Failure {
-    Failure::new(Exit::Unlike, format!("{what} is not what the set records"))
-        .in_file(path)
-        .found(found, expected)
-}
-
 fn verify_set(common: &Common, path: &Path, set: &Set, deep: bool) -> Result<(), Failure> {
-    let sum = |of: fn(&SetShard) -> u64| set.shards.iter().map(of).sum::<u64>();
-    if (sum(|s| s.rows), sum(|s| s.records)) != (set.rows, set.records) {
-        return Err(Failure::bad_data("its shards do not add up to its rows and records").in_file(path));
-    }
     no_strays(path, set)?;
     let mut rules =
         Rules { order: Order::new(set.conventions.shuffle_seed), last: None, conventions: set.conventions };
     let mut progress = common.progress("verify", "rows", Some(set.rows));
     for shard in &set.shards {
         let file = folder_of(path).join(&shard.file);
-        let (mut records, opened) = (0, open(&file, set, shard)?);
+        let opened = check_shard(&file, shard, &set.conventions).in_file(&file)?;
+        let (mut records, opened) = (0, ShardFile { path: file.clone(), shard: opened });
         if deep {
             opened.each_group(|rows| {
                 records += rows.weight.iter().map(|&weight| u64::from(weight)).sum::<u64>();
@@ -91,35 +82,12 @@ fn verify_set(common: &Common, path: &Path, set: &Set, deep: bool) -> Result<(),
                 rules.check(rows)
             })?;
             if records != shard.records {
-                return Err(unlike(&file, "the sum of weights", records, shard.records));
+                let what = "the sum of weights is not what the set records";
+                return Err(Failure::new(Exit::Unlike, what).in_file(&file).found(records, shard.records));
             }
         }
     }
     Ok(())
-}
-
-/// Opens a shard and holds it to its record. One that cannot be read is damaged, whatever the record says.
-fn open(file: &Path, set: &Set, record: &SetShard) -> Result<ShardFile, Failure> {
-    let digest = Digest::of_file(&mut File::open(file).in_file(file)?).in_file(file)?;
-    let shard = ShardFile::open(file)?;
-    if digest != record.sha256 {
-        shard.each_group(|_| Ok(()))?;
-        return Err(unlike(file, "the SHA-256", digest, &record.sha256));
-    }
-    let conventions = shard.conventions(&BTreeMap::new())?;
-    if conventions != set.conventions {
-        return Err(unlike(file, "the footer", conventions, set.conventions));
-    }
-    if shard.shard.rows() != record.rows {
-        return Err(unlike(file, "the number of rows", shard.shard.rows(), record.rows));
-    }
-    let footer = shard.shard.footer();
-    let full = |group: &usize| footer.group_rows(*group) == GROUP_ROWS;
-    let last = footer.groups().saturating_sub(1);
-    match (0..last).find(|group| !full(group)) {
-        Some(group) => Err(Failure::bad_data(format!("row group {group} is not full")).in_file(file)),
-        None => Ok(shard),
-    }
 }
 
 /// Shards of the prefix that the set does not name.

@@ -5,16 +5,15 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use common::formats::mpk1::{Error, Header, Mapped, validate};
+use common::formats::mpk1::{Header, Mapped};
 use common::process::failure::InFile;
-use common::process::{Common, Exit, Failure, stop};
-use common::state::lock::open_locked;
+use common::process::{Common, Exit, Failure, Input, stop};
+use common::state::lock::open_to_append;
 use common::state::output::{folder_of, sync_folder};
 
 use super::add_game;
 use crate::batch::{Batch, Totals};
 use crate::cli::SelfplayArgs;
-use crate::input::Input;
 use crate::lines::LineReader;
 use crate::target::Outcome;
 
@@ -43,6 +42,7 @@ pub(super) fn run(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outco
             }
         }
     }
+    stop::check()?;
     Ok((totals, if common.dry_run { Outcome::Planned } else { Outcome::Appended }))
 }
 
@@ -57,7 +57,7 @@ impl Stream {
     fn open(path: &Path) -> Result<Self, Failure> {
         let header = Header::visits();
         fs_err::create_dir_all(folder_of(path)).in_file(path)?;
-        let mut file = open_locked(path).in_file(path)?;
+        let mut file = open_to_append(path).in_file(path)?;
         let mut len = file.metadata().in_file(path)?.len();
         if len == 0 {
             let bytes = header.encode().in_file(path)?;
@@ -91,9 +91,5 @@ fn verify(file: &File, header: &Header, path: &Path) -> Result<(), Failure> {
             .in_file(path)
             .found(stated(mapped.header()), stated(header)));
     }
-    for record in mapped.records() {
-        let (place, record) = record.in_file(path)?;
-        validate(header, &record).map_err(|defect| Error::Record { place, defect }).in_file(path)?;
-    }
-    Ok(())
+    mapped.records().validated(header).try_for_each(|record| record.map(|_| ())).in_file(path)
 }

@@ -155,6 +155,9 @@ impl Ply<'_> {
         if candidates.is_empty() && !self.cands.is_empty() {
             return Err(Refusal::AllRounded);
         }
+        if !(-1.0..=1.0).contains(&self.value) {
+            return Err(Refusal::Value(self.value));
+        }
         let ply = u16::try_from(self.ply).map_err(|_| Refusal::PlyRange(self.ply))?;
         let value_z = if packed.side() == Side::Black { result } else { 0.0 - result };
         Ok(RecordBuf { ply, value_z, value_q: self.value as f32, packed, candidates })

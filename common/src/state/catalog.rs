@@ -1,0 +1,142 @@
+//! The catalog: which datasets there are, in SQLite. A file that is not in it does not exist for a trainer.
+//! Tables: `docs/formats/catalog.md`.
+
+mod sets;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+pub use sets::{SetRow, ShardRow, Stat, State};
+
+/// Migrations in order; the version of a catalog is how many of them it has seen. Never edited, only added to.
+const MIGRATIONS: [&str; 1] = [include_str!("catalog/001.sql")];
+/// How long one writer waits for another.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An open catalog.
+#[derive(Debug)]
+pub struct Catalog {
+    db: Connection,
+}
+
+/// Why a catalog cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// A later Foldline made it.
+    #[error("the catalog has schema version {found}, and this program knows {known}")]
+    Newer {
+        /// Version of the file.
+        found: usize,
+        /// Version of this program.
+        known: usize,
+    },
+    /// There is no such file.
+    #[error("there is no catalog")]
+    Missing,
+    /// SQLite says no: another file, a damaged one, a lock, a full disk.
+    #[error(transparent)]
+    Sql(#[from] rusqlite::Error),
+}
+
+impl Catalog {
+    /// Opens a catalog to write to it; makes it, or brings its schema up to date, where needed.
+    pub fn create(path: &Path) -> Result<Self, CatalogError> {
+        let mut db = Connection::open(path)?;
+        db.busy_timeout(PATIENCE)?;
+        let journal = if on_network(path) { "DELETE" } else { "WAL" };
+        db.pragma_update(None, "journal_mode", journal)?;
+        db.pragma_update(None, "foreign_keys", true)?;
+        migrate(&mut db)?;
+        Ok(Self { db })
+    }
+
+    /// Opens a catalog to read it.
+    pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        if !path.exists() {
+            return Err(CatalogError::Missing);
+        }
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        db.busy_timeout(PATIENCE)?;
+        version(&db)?;
+        Ok(Self { db })
+    }
+}
+
+/// Version of a catalog's schema; 0 for an empty file.
+fn version(db: &Connection) -> Result<usize, CatalogError> {
+    let found = db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))?;
+    match usize::try_from(found) {
+        Ok(found) if found <= MIGRATIONS.len() => Ok(found),
+        found => Err(CatalogError::Newer { found: found.unwrap_or(usize::MAX), known: MIGRATIONS.len() }),
+    }
+}
+
+fn migrate(db: &mut Connection) -> Result<(), CatalogError> {
+    if version(db)? == MIGRATIONS.len() {
+        return Ok(());
+    }
+    let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // another process may have done it while this one waited
+    for migration in &MIGRATIONS[version(&change)?..] {
+        change.execute_batch(migration)?;
+    }
+    change.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
+    Ok(change.commit()?)
+}
+
+/// Whether a path lies on a file system of another machine, where WAL's shared memory does not work.
+fn on_network(path: &Path) -> bool {
+    /// NFS, SMB, SMB2, CIFS, AFS, Ceph, Lustre, 9P, FUSE: magic numbers of statfs(2).
+    const NETWORK: [i64; 9] = [
+        0x6969,
+        0x517b,
+        0xfe53_4d42,
+        0xff53_4d42,
+        0x5346_414f,
+        0x00c3_6400,
+        0x0bd0_0bd0,
+        0x0102_1997,
+        0x6573_5546,
+    ];
+    #[cfg(target_os = "linux")]
+    {
+        let folder = super::output::folder_of(path);
+        rustix::fs::statfs(folder).is_ok_and(|stat| NETWORK.contains(&i64::from(stat.f_type as u32)))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (path, NETWORK);
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_schema_is_refused_with_its_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.sqlite");
+        assert!(matches!(Catalog::open(&path), Err(CatalogError::Missing)));
+        let catalog = Catalog::create(&path).unwrap();
+        catalog.db.pragma_update(None, "user_version", 7).unwrap();
+        drop(catalog);
+        assert!(matches!(Catalog::open(&path), Err(CatalogError::Newer { found: 7, known: 1 })));
+        assert!(matches!(Catalog::create(&path), Err(CatalogError::Newer { found: 7, known: 1 })));
+    }
+
+    #[test]
+    fn many_may_open_a_new_catalog_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.sqlite");
+        std::thread::scope(|scope| {
+            (0..8).for_each(|_| {
+                scope.spawn(|| Catalog::create(&path).unwrap());
+            });
+        });
+        Catalog::open(&path).unwrap();
+    }
+}

@@ -1,0 +1,220 @@
+//! Folded sets in the catalog.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+
+use rusqlite::{Row, TransactionBehavior, params};
+use serde::Serialize;
+
+use super::{Catalog, CatalogError};
+use crate::formats::folded::Conventions;
+use crate::state::digest::Digest;
+
+/// Revision of folded shards that the catalog records.
+const SCHEMA_VERSION: i64 = 1;
+
+/// What tells without reading that a file is the one that was read before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Bytes.
+    pub size: u64,
+    /// Last change of content, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// Last change of anything, which nobody can set.
+    pub ctime_ns: i64,
+    /// Number of the file.
+    pub inode: u64,
+}
+
+impl From<&Metadata> for Stat {
+    fn from(meta: &Metadata) -> Self {
+        let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
+        Self {
+            size: meta.len(),
+            mtime_ns: ns(meta.mtime(), meta.mtime_nsec()),
+            ctime_ns: ns(meta.ctime(), meta.ctime_nsec()),
+            inode: meta.ino(),
+        }
+    }
+}
+
+/// Whether a set can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// As recorded, when it was last looked at.
+    Present,
+    /// It, or one of its shards, was gone.
+    Missing,
+    /// It could not be read, or was unlike its record.
+    Damaged,
+}
+
+impl State {
+    /// Its name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::Missing => "missing",
+            Self::Damaged => "damaged",
+        }
+    }
+
+    fn of(name: &str) -> Self {
+        [Self::Present, Self::Missing].into_iter().find(|state| state.name() == name).unwrap_or(Self::Damaged)
+    }
+}
+
+/// A set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetRow {
+    /// Absolute path of its `<prefix>.set.json`.
+    pub path: String,
+    /// Whether it can be used.
+    pub state: State,
+    /// Rows of all shards.
+    pub rows: u64,
+    /// Records that were folded into them.
+    pub records: u64,
+    /// Bytes of all shards.
+    pub bytes: u64,
+    /// What every footer states.
+    pub conventions: Conventions,
+    /// The file that `path` names.
+    #[serde(skip)]
+    pub stat: Stat,
+    /// Its shards, in order.
+    pub shards: Vec<ShardRow>,
+}
+
+/// A shard of a set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ShardRow {
+    /// Absolute path.
+    pub path: String,
+    /// Rows.
+    pub rows: u64,
+    /// Row groups.
+    pub row_groups: u64,
+    /// Digest of the file.
+    pub sha256: Digest,
+    /// The file that `path` names.
+    #[serde(skip)]
+    pub stat: Stat,
+}
+
+impl Catalog {
+    /// All sets, by path.
+    pub fn sets(&self) -> Result<Vec<SetRow>, CatalogError> {
+        let mut sets = self.db.prepare("SELECT * FROM sets ORDER BY path")?;
+        let mut shards = self.db.prepare("SELECT * FROM datasets WHERE set_id = ? ORDER BY ordinal")?;
+        let rows = sets.query_map([], |row| Ok((row.get::<_, i64>("id")?, set_row(row)?)))?;
+        rows.map(|row| {
+            let (id, mut set) = row?;
+            set.shards = shards.query_map([id], shard_row)?.collect::<Result<_, _>>()?;
+            Ok(set)
+        })
+        .collect()
+    }
+
+    /// Records a set and its shards, in one transaction; what was recorded at its path is replaced.
+    pub fn put_set(&mut self, set: &SetRow) -> Result<(), CatalogError> {
+        let conventions = serde_json::to_string(&set.conventions).unwrap_or_default();
+        let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        change.execute("DELETE FROM sets WHERE path = ?", [&set.path])?;
+        change.execute(
+            "INSERT INTO sets (path, state, rows, records, shards, bytes, conventions, size, mtime_ns, ctime_ns, inode, synced_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, unixepoch())",
+            params![
+                set.path,
+                set.state.name(),
+                signed(set.rows),
+                signed(set.records),
+                signed(set.shards.len() as u64),
+                signed(set.bytes),
+                conventions,
+                signed(set.stat.size),
+                set.stat.mtime_ns,
+                set.stat.ctime_ns,
+                signed(set.stat.inode),
+            ],
+        )?;
+        let id = change.last_insert_rowid();
+        for (ordinal, shard) in (0i64..).zip(&set.shards) {
+            change.execute(
+                "INSERT INTO datasets (kind, path, schema_version, rows, row_groups, bytes, sha256, set_id, ordinal, mtime_ns, ctime_ns, inode)
+                 VALUES ('folded', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                params![
+                    shard.path,
+                    SCHEMA_VERSION,
+                    signed(shard.rows),
+                    signed(shard.row_groups),
+                    signed(shard.stat.size),
+                    shard.sha256.to_string(),
+                    id,
+                    ordinal,
+                    shard.stat.mtime_ns,
+                    shard.stat.ctime_ns,
+                    signed(shard.stat.inode),
+                ],
+            )?;
+        }
+        Ok(change.commit()?)
+    }
+
+    /// Marks the set at a path, where one is recorded; says whether that was new.
+    pub fn mark_set(&mut self, path: &str, state: State) -> Result<bool, CatalogError> {
+        let changed = self.db.execute(
+            "UPDATE sets SET state = ?2, synced_at = unixepoch() WHERE path = ?1 AND state <> ?2",
+            params![path, state.name()],
+        )?;
+        Ok(changed > 0)
+    }
+}
+
+/// SQLite's integers are signed; inodes and sizes come back the same.
+fn signed(value: u64) -> i64 {
+    value.cast_signed()
+}
+
+fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+fn stat(row: &Row<'_>, size: &str) -> rusqlite::Result<Stat> {
+    Ok(Stat {
+        size: unsigned(row, size)?,
+        mtime_ns: row.get("mtime_ns")?,
+        ctime_ns: row.get("ctime_ns")?,
+        inode: unsigned(row, "inode")?,
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+    })
+}
+
+fn set_row(row: &Row<'_>) -> rusqlite::Result<SetRow> {
+    Ok(SetRow {
+        path: row.get("path")?,
+        state: State::of(&row.get::<_, String>("state")?),
+        rows: unsigned(row, "rows")?,
+        records: unsigned(row, "records")?,
+        bytes: unsigned(row, "bytes")?,
+        conventions: json(&row.get::<_, String>("conventions")?)?,
+        stat: stat(row, "size")?,
+        shards: vec![],
+    })
+}
+
+fn shard_row(row: &Row<'_>) -> rusqlite::Result<ShardRow> {
+    Ok(ShardRow {
+        path: row.get("path")?,
+        rows: unsigned(row, "rows")?,
+        row_groups: unsigned(row, "row_groups")?,
+        sha256: json(&format!("{:?}", row.get::<_, String>("sha256")?))?,
+        stat: stat(row, "bytes")?,
+    })
+}

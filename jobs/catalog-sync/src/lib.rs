@@ -1,0 +1,36 @@
+//! A SQLite catalog of datasets: what is there, whole, and where. `sync`, `list`, `show`, `verify`.
+
+mod cli;
+mod discover;
+mod list;
+mod look;
+mod show;
+mod sync;
+mod verify;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use common::process::{self, Failure};
+
+use cli::{Cli, Verb};
+
+/// Runs the job with the arguments of a command line, the program's name first.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    process::main(args, |cli: &Cli| &cli.common, run)
+}
+
+/// The command line, for help and completions.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    let common = &cli.common;
+    match &cli.verb {
+        Verb::Sync(args) => sync::run(common, args),
+        Verb::List(args) => list::run(common, args),
+        Verb::Show(args) => show::run(common, args),
+        Verb::Verify(args) => verify::run(common, args),
+    }
+}

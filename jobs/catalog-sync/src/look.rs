@@ -1,0 +1,53 @@
+//! One set on the disk.
+
+use std::path::Path;
+
+use common::formats::folded::{Set, check_shard};
+use common::process::Failure;
+use common::process::failure::InFile;
+use common::state::catalog::{SetRow, ShardRow, Stat, State};
+use common::state::output::folder_of;
+
+/// Reads a set and all of its shards, and holds the shards to it.
+pub(crate) fn look(path: &Path) -> Result<SetRow, Failure> {
+    let stat = stat(path)?;
+    let set = Set::read(path).in_file(path)?;
+    let mut shards = vec![];
+    for record in &set.shards {
+        let file = folder_of(path).join(&record.file);
+        let stat = self::stat(&file)?;
+        let shard = check_shard(&file, record, &set.conventions).in_file(&file)?;
+        shards.push(ShardRow {
+            path: text(&file),
+            rows: record.rows,
+            row_groups: shard.footer().groups() as u64,
+            sha256: record.sha256.clone(),
+            stat,
+        });
+    }
+    Ok(SetRow {
+        path: text(path),
+        state: State::Present,
+        rows: set.rows,
+        records: set.records,
+        bytes: shards.iter().map(|shard| shard.stat.size).sum(),
+        conventions: set.conventions,
+        stat,
+        shards,
+    })
+}
+
+/// Whether all files of a set are those that were recorded, told without reading them.
+pub(crate) fn is_as_recorded(set: &SetRow) -> bool {
+    let same = |path: &str, recorded: &Stat| stat(Path::new(path)).is_ok_and(|found| found == *recorded);
+    same(&set.path, &set.stat) && set.shards.iter().all(|shard| same(&shard.path, &shard.stat))
+}
+
+fn stat(path: &Path) -> Result<Stat, Failure> {
+    Ok(Stat::from(&std::fs::metadata(path).in_file(path)?))
+}
+
+/// A path as the catalog writes it.
+pub(crate) fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
