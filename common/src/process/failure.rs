@@ -246,7 +246,7 @@ impl From<CatalogError> for Failure {
     fn from(error: CatalogError) -> Self {
         use rusqlite::ErrorCode as Code;
         let exit = match &error {
-            CatalogError::Newer { .. } => Exit::Mixed,
+            CatalogError::Newer { .. } | CatalogError::Older { .. } => Exit::Mixed,
             CatalogError::Missing => Exit::Missing,
             CatalogError::Sql(sql) => match sql.sqlite_error_code() {
                 Some(Code::DatabaseBusy | Code::DatabaseLocked) => Exit::Locked,
@@ -258,6 +258,7 @@ impl From<CatalogError> for Failure {
         };
         let hint = match &error {
             CatalogError::Newer { .. } => "use the Foldline that made it, or a later one",
+            CatalogError::Older { .. } => "`catalog-sync sync` brings it up to date",
             CatalogError::Missing => "`catalog-sync sync DIR --catalog FILE` makes one",
             CatalogError::Sql(_) if exit == Exit::BadData => {
                 "a catalog can be made anew at any time: sync to another file"

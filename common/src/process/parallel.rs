@@ -15,9 +15,15 @@ pub fn pool(threads: usize) -> Result<ThreadPool, Failure> {
         .map_err(|error| Failure::new(Exit::Unexpected, error))
 }
 
+/// Items under way that keep `threads` threads busy, where `fit` at most fit into memory; 0 for a single thread, which
+/// does everything in turn.
+pub fn ahead(threads: usize, fit: u64) -> usize {
+    if threads == 1 { 0 } else { usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, threads + 1) }
+}
+
 /// Maps `source` with `work` on the workers of a pool. Results come in the order of the source, which is read on the
-/// thread that asks for results; at most `ahead` items are under way, so memory is bounded by them. Maps can be
-/// chained: the results of one are the source of the next, on the same workers.
+/// thread that asks for results; at most `ahead` items are under way, so memory is bounded by them; with 0 the work is
+/// done right there, too. Maps can be chained: the results of one are the source of the next, on the same workers.
 pub fn ordered<'s, 'scope: 's, I, O, W>(
     scope: &'s Scope<'scope>,
     mut source: impl Iterator<Item = I> + 's,
@@ -31,7 +37,10 @@ where
 {
     let mut under_way: VecDeque<Receiver<O>> = VecDeque::with_capacity(ahead);
     std::iter::from_fn(move || {
-        while under_way.len() < ahead.max(1) {
+        if ahead == 0 {
+            return source.next().map(work);
+        }
+        while under_way.len() < ahead {
             let Some(item) = source.next() else { break };
             let (done, result) = sync_channel(1);
             scope.spawn(move |_| {

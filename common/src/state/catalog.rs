@@ -32,6 +32,14 @@ pub enum CatalogError {
         /// Version of this program.
         known: usize,
     },
+    /// An earlier Foldline made it, and this one only reads.
+    #[error("the catalog has schema version {found}, and this program reads {known}")]
+    Older {
+        /// Version of the file.
+        found: usize,
+        /// Version of this program.
+        known: usize,
+    },
     /// There is no such file.
     #[error("there is no catalog")]
     Missing,
@@ -48,6 +56,8 @@ impl Catalog {
         let journal = if on_network(path) { "DELETE" } else { "WAL" };
         db.pragma_update(None, "journal_mode", journal)?;
         db.pragma_update(None, "foreign_keys", true)?;
+        // under WAL a power cut may take the last commits, never the file; a sync makes them again
+        db.pragma_update(None, "synchronous", if journal == "WAL" { "NORMAL" } else { "FULL" })?;
         migrate(&mut db)?;
         Ok(Self { db })
     }
@@ -59,8 +69,12 @@ impl Catalog {
         }
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         db.busy_timeout(PATIENCE)?;
-        version(&db)?;
-        Ok(Self { db })
+        // a catalog that is just being made has no tables yet
+        match version(&db)? {
+            0 => Err(CatalogError::Missing),
+            found if found < MIGRATIONS.len() => Err(CatalogError::Older { found, known: MIGRATIONS.len() }),
+            _ => Ok(Self { db }),
+        }
     }
 }
 

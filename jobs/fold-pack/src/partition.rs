@@ -5,9 +5,10 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use common::formats::mpk1::packed::{Side, side_to_move};
+use common::formats::mpk1::reader::CHUNK_LEN;
 use common::formats::mpk1::{Chunk, Error, Header, Move16, Place, Pov, Reader, Record};
 use common::process::failure::InFile;
-use common::process::parallel::ordered;
+use common::process::parallel::{ahead, ordered};
 use common::process::{Failure, Input, Progress, stop};
 use rayon::ThreadPool;
 
@@ -34,7 +35,7 @@ pub fn spool_stream<R: Read, W: Write>(
         // the reader stays where it failed, so an error is the last item
         let chunks =
             std::iter::from_fn(next).take_while(move |chunk| !std::mem::replace(&mut failed, chunk.is_err()));
-        for split in ordered(scope, chunks, pool.current_num_threads() + 1, &work) {
+        for split in ordered(scope, chunks, partition.ahead(pool.current_num_threads()), &work) {
             let split = split?;
             for part in &split.parts {
                 spool.add(part.bucket, &split.bytes[part.bytes.clone()], part.records)?;
@@ -52,6 +53,8 @@ pub struct Partition {
     pub order: Order,
     /// Number of buckets.
     pub buckets: u32,
+    /// Bytes to stay within.
+    pub memory: u64,
 }
 
 /// Why the records of a chunk cannot be folded.
@@ -95,6 +98,16 @@ struct Part {
 }
 
 impl Partition {
+    /// Chunks under way: a chunk is held as it was read, and in the order of its buckets.
+    fn ahead(&self, threads: usize) -> usize {
+        ahead(threads, self.memory / 8 / (2 * CHUNK_LEN as u64))
+    }
+
+    /// Buffer of each bucket.
+    pub fn block_len(&self) -> usize {
+        (self.memory / 8 / u64::from(self.buckets)).clamp(512, 32 << 10) as usize
+    }
+
     fn split(&self, header: &Header, chunk: &Chunk) -> Result<Split, SplitError> {
         let mut keyed = Vec::with_capacity(chunk.len() / 100);
         let mut sizes = vec![(0usize, 0u64); self.buckets as usize];
@@ -166,11 +179,6 @@ impl CandidateSorter {
         let twice = self.0.windows(2).find(|pair| mv(&pair[0]) == mv(&pair[1]));
         twice.map(|pair| Move16(mv(&pair[0])))
     }
-}
-
-/// Buffer of each bucket, for a share of the memory.
-pub fn block_len(memory: u64, buckets: u32) -> usize {
-    (memory / 8 / u64::from(buckets)).clamp(512, 32 << 10) as usize
 }
 
 /// Opens a stream, or stdin for `-`.

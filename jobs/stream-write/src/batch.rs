@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use common::process::parallel::{ordered, pool};
+use common::process::parallel::{ahead, ordered, pool};
 use common::process::{Common, Failure, Progress, stop};
 
 use crate::refusal::{Refusal, Refusals};
@@ -74,7 +74,7 @@ pub(crate) fn convert<I: Send>(
                 None
             })
         });
-        for batch in ordered(scope, pieces, threads + 1, &work) {
+        for batch in ordered(scope, pieces, ahead(threads, u64::MAX), &work) {
             totals.add(&batch, naming.unit);
             progress.add(batch.read);
             write(&batch.bytes)?;

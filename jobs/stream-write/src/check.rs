@@ -6,7 +6,7 @@ use std::path::Path;
 use common::formats::mpk1::{Chunk, Error, Header};
 use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::parallel::{ordered, pool};
+use common::process::parallel::{ahead, ordered, pool};
 use common::process::{ByteSize, Common, Failure, emit, stop};
 use serde::Serialize;
 
@@ -67,7 +67,7 @@ fn check(common: &Common, file: &Path) -> Result<Found, Failure> {
         // an error is the last item: the reader stays where it failed
         let mut failed = false;
         let chunks = chunks.take_while(move |chunk| !std::mem::replace(&mut failed, chunk.is_err()));
-        for records in ordered(scope, chunks, common.threads() + 1, &work) {
+        for records in ordered(scope, chunks, ahead(common.threads(), u64::MAX), &work) {
             progress.add(records?);
         }
         Ok::<_, Failure>(())

@@ -9,7 +9,8 @@ use crate::folder;
 #[test]
 fn help() {
     let folder = folder();
-    let jobs: [(&str, &[&str]); 2] = [
+    let jobs: [(&str, &[&str]); 3] = [
+        ("catalog-sync", &["", "sync", "list", "show", "verify"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),
         ("fold-pack", &["", "pack", "partition", "fold", "inspect", "stats", "verify", "card"]),
     ];

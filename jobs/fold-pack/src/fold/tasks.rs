@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use common::formats::folded::GROUP_ROWS;
+use common::process::parallel::ahead;
 
 use crate::spool::Spool;
 
@@ -27,8 +28,8 @@ pub struct Budget {
 impl Budget {
     /// Shares `memory` out among `threads`. A task holds its records, their order and its rows: three times its records at most.
     pub fn new(memory: u64, threads: usize) -> Self {
-        let tasks = threads + 1;
-        let task = (memory.saturating_sub(FIXED) / 2 / (3 * tasks as u64)).clamp(256 << 10, 1 << 30);
+        let tasks = ahead(threads, u64::MAX);
+        let task = (memory.saturating_sub(FIXED) / 2 / (3 * (threads as u64 + 1))).clamp(256 << 10, 1 << 30);
         Self { task, tasks, groups: memory / 4, threads }
     }
 
@@ -36,7 +37,7 @@ impl Budget {
     /// compressed.
     pub fn groups(&self, record_len: u64) -> usize {
         let group = 3 * GROUP_ROWS as u64 * record_len.max(1);
-        usize::try_from(self.groups / group).unwrap_or(usize::MAX).clamp(1, self.threads + 1)
+        ahead(self.threads, self.groups / group)
     }
 }
 

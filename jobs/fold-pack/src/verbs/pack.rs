@@ -22,7 +22,7 @@ use crate::fold::job::FoldJob;
 use crate::fold::range::Range;
 use crate::fold::tasks::{Budget, default_buckets};
 use crate::order::Order;
-use crate::partition::{Partition, block_len, open_stream, spool_stream};
+use crate::partition::{Partition, open_stream, spool_stream};
 use crate::spool::{Spool, SpoolWriter};
 
 /// Runs the verb.
@@ -50,9 +50,9 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
     // held from here to the end: whoever folds to this prefix meanwhile is turned away
     let set_file = Output::create(&set_path(prefix)).in_file(&set_path(prefix))?;
     let pool = pool(common.threads())?;
-    let partition = Partition { order: Order::new(args.seed.seed), buckets };
-    let block_len = block_len(args.memory.memory.0, buckets);
-    let (spool, agreed) = spool_all(common, args, &pool, &partition, block_len)?;
+    let (order, memory) = (Order::new(args.seed.seed), args.memory.memory.0);
+    let partition = Partition { order, buckets, memory };
+    let (spool, agreed) = spool_all(common, args, &pool, &partition)?;
     let Some(header) = agreed.as_ref().or(header) else { return Err(Failure::usage("no stream is given")) };
     let job = FoldJob {
         prefix,
@@ -114,11 +114,10 @@ fn spool_all(
     args: &PackArgs,
     pool: &ThreadPool,
     partition: &Partition,
-    block_len: usize,
 ) -> Result<(Spool, Option<Header>), Failure> {
     let folder = folder_of(&args.shards.prefix);
     let file = tempfile::tempfile_in(folder).in_file(folder)?;
-    let mut spool = SpoolWriter::new(file, partition.buckets, block_len).in_file(folder)?;
+    let mut spool = SpoolWriter::new(file, partition.buckets, partition.block_len()).in_file(folder)?;
     let mut progress = common.progress("partition", "records", None);
     let mut agreement = Agreement::default();
     for path in &args.streams {

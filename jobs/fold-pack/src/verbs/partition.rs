@@ -18,7 +18,7 @@ use crate::cli::PartitionArgs;
 use crate::conventions::Agreement;
 use crate::fold::tasks::{Budget, default_buckets};
 use crate::order::Order;
-use crate::partition::{Partition, block_len, open_stream, spool_stream};
+use crate::partition::{Partition, open_stream, spool_stream};
 use crate::spool::SpoolWriter;
 
 #[derive(Serialize)]
@@ -50,10 +50,9 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     let mut json = Output::create(&json_path(folder)).in_file(folder)?;
     let spool_path = spool_path(folder);
     let output = Output::create(&spool_path).in_file(&spool_path)?;
-    let mut spool =
-        SpoolWriter::new(output, buckets, block_len(args.memory.memory.0, buckets)).in_file(&spool_path)?;
+    let partition = Partition { order: Order::new(seed), buckets, memory: args.memory.memory.0 };
+    let mut spool = SpoolWriter::new(output, buckets, partition.block_len()).in_file(&spool_path)?;
     let mut progress = common.progress("partition", "records", None);
-    let partition = Partition { order: Order::new(seed), buckets };
     let pool = pool(common.threads())?;
     spool_stream(&pool, &mut reader, path, &partition, &mut spool, &mut progress)
         .map_err(|failure| failure.in_file(&spool_path))?;
