@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
+use common::formats::folded::Set;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, emit, stop};
 use common::state::catalog::{Catalog, SetRow, State};
@@ -10,7 +12,7 @@ use common::state::output::folder_of;
 use serde::Serialize;
 
 use crate::cli::SyncArgs;
-use crate::discover::{Found, discover};
+use crate::discover::discover;
 use crate::look::{is_as_recorded, look, text};
 
 #[derive(Serialize, Default)]
@@ -38,74 +40,93 @@ pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
     let path = args.catalog.catalog.as_path();
     std::fs::create_dir_all(folder_of(path)).in_file(path)?;
     let mut catalog = Catalog::create(path).in_file(path)?;
-    let known: BTreeMap<String, SetRow> =
-        catalog.sets().in_file(path)?.into_iter().map(|set| (set.path.clone(), set)).collect();
-    let (mut report, mut seen, mut failures) = (SyncReport::default(), BTreeSet::new(), vec![]);
+    let sets = catalog.sets().in_file(path)?.into_iter();
+    let known = sets.map(|set| (set.path.clone(), set)).collect();
+    let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report: SyncReport::default() };
     for folder in &args.folders {
-        let folder = folder.canonicalize().in_file(folder)?;
-        let found = discover(&folder)?;
-        let mut progress = common.progress("sync", "sets", Some(found.sets.len() as u64));
-        for set_path in &found.sets {
-            stop::check()?;
-            progress.add(1);
-            let name = text(set_path);
-            let recorded = known.get(&name);
-            seen.insert(name.clone());
-            if recorded.is_some_and(|set| set.state == State::Present && !args.deep && is_as_recorded(set)) {
-                report.unchanged += 1;
-                continue;
-            }
-            match look(set_path) {
-                Ok(set) if recorded == Some(&set) => report.unchanged += 1,
-                Ok(set) => {
-                    if !common.dry_run {
-                        catalog.put_set(&set).in_file(path)?;
-                    }
-                    *(if recorded.is_some() { &mut report.updated } else { &mut report.added }) += 1;
-                }
-                Err(failure) => {
-                    let state = if failure.exit() == Exit::Missing { State::Missing } else { State::Damaged };
-                    if !common.dry_run {
-                        catalog.mark_set(&name, state).in_file(path)?;
-                    }
-                    report.leave_out(name, &failure);
-                    failures.push(failure);
-                }
-            }
-        }
-        failures.extend(strays(&found, &mut report));
-        let below = |name: &str| std::path::Path::new(name).starts_with(&folder);
-        for name in known.keys().filter(|name| below(name) && !seen.contains(*name)) {
-            let gone = common.dry_run || catalog.mark_set(name, State::Missing).in_file(path)?;
-            report.missing += u64::from(gone);
-        }
+        sync.folder(&folder.canonicalize().in_file(folder)?)?;
     }
+    let report = sync.report;
     emit(common, &report)?;
-    let left_out = report.left_out.len();
-    match failures.into_iter().next() {
-        None => Ok(()),
-        Some(first) => Err(Failure::bad_data(format!(
-            "{left_out} files are left out of the catalog; the first: {first}"
-        ))
-        .in_file(path)
-        .hint("the rest is synced")),
-    }
+    let Some(first) = report.left_out.first() else { return Ok(()) };
+    let what =
+        format!("{} files are left out of the catalog; the first: {}", report.left_out.len(), first.error);
+    Err(Failure::bad_data(what).in_file(path).hint("the rest is synced"))
 }
 
-/// Shards that no set names.
-fn strays(found: &Found, report: &mut SyncReport) -> Vec<Failure> {
-    let named: BTreeSet<_> = found
-        .sets
-        .iter()
-        .filter_map(|path| Some((path, common::formats::folded::Set::read(path).ok()?)))
-        .flat_map(|(path, set)| set.shards.into_iter().map(move |shard| folder_of(path).join(shard.file)))
-        .collect();
-    let stray = |path: &std::path::PathBuf| {
-        let failure = Failure::bad_data("no set names this shard").in_file(path);
-        report.leave_out(text(path), &failure);
-        failure
-    };
-    found.shards.iter().filter(|path| !named.contains(*path)).map(stray).collect()
+/// A sync under way.
+struct Sync<'a> {
+    common: &'a Common,
+    args: &'a SyncArgs,
+    catalog: &'a mut Catalog,
+    /// What was recorded before, by path.
+    known: &'a BTreeMap<String, SetRow>,
+    report: SyncReport,
+}
+
+impl Sync<'_> {
+    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        let found = discover(folder)?;
+        let mut progress = self.common.progress("sync", "sets", Some(found.sets.len() as u64));
+        let (mut seen, mut named) = (BTreeSet::new(), BTreeSet::new());
+        for path in &found.sets {
+            stop::check()?;
+            self.set(path, &mut named)?;
+            seen.insert(text(path));
+            progress.add(1);
+        }
+        for path in found.shards.iter().filter(|path| !named.contains(&text(path))) {
+            self.report.leave_out(text(path), &Failure::bad_data("no set names this shard").in_file(path));
+        }
+        let gone = |name: &&String| Path::new(name).starts_with(folder) && !seen.contains(*name);
+        for name in self.known.keys().filter(gone) {
+            let new = self.common.dry_run || self.mark(name, State::Missing)?;
+            self.report.missing += u64::from(new);
+        }
+        Ok(())
+    }
+
+    /// Brings one set up to date, and adds the shards that it names to `named`.
+    fn set(&mut self, path: &Path, named: &mut BTreeSet<String>) -> Result<(), Failure> {
+        let name = text(path);
+        let recorded = self.known.get(&name);
+        let usable = recorded.filter(|set| set.state == State::Present && !self.args.deep);
+        if let Some(set) = usable.filter(|set| is_as_recorded(set)) {
+            named.extend(set.shards.iter().map(|shard| shard.path.clone()));
+            self.report.unchanged += 1;
+            return Ok(());
+        }
+        match look(path) {
+            Ok(set) => {
+                named.extend(set.shards.iter().map(|shard| shard.path.clone()));
+                let count = match recorded {
+                    None => &mut self.report.added,
+                    Some(recorded) if *recorded == set => &mut self.report.unchanged,
+                    Some(_) => &mut self.report.updated,
+                };
+                *count += 1;
+                if recorded != Some(&set) && !self.common.dry_run {
+                    self.catalog.put_set(&set).in_file(&self.args.catalog.catalog)?;
+                }
+            }
+            Err(failure) => {
+                if let Ok(set) = Set::read(path) {
+                    named.extend(set.shards.iter().map(|shard| text(&folder_of(path).join(&shard.file))));
+                }
+                let state = if failure.exit() == Exit::Missing { State::Missing } else { State::Damaged };
+                self.mark(&name, state)?;
+                self.report.leave_out(name, &failure);
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, name: &str, state: State) -> Result<bool, Failure> {
+        if self.common.dry_run {
+            return Ok(false);
+        }
+        self.catalog.mark_set(name, state).in_file(&self.args.catalog.catalog)
+    }
 }
 
 impl SyncReport {
