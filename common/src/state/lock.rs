@@ -40,7 +40,9 @@ pub fn open_to_append(path: &Path) -> Result<File, LockError> {
 
 /// Locks the file at a path for this process alone; `None` where there is none.
 pub(super) fn lock_existing(path: &Path) -> Result<Option<File>, LockError> {
-    match File::open(path) {
+    // network file systems lock only what is open for writing, and a sealed file can only be read
+    let open = OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path));
+    match open {
         Ok(file) => lock(&file).map(|()| Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
