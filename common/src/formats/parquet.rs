@@ -22,4 +22,4 @@ pub use file::FileWriter;
 pub use footer::{Footer, ReadAt};
 pub use guard::guard;
 pub use levels::{push_flags, push_repeated, push_two_bits};
-pub use read::{ChunkReader, Lists, Page};
+pub use read::{ChunkReader, Lists, Page, Wanted};

@@ -25,11 +25,6 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     process::main(args, |cli: &Cli| &cli.common, run)
 }
 
-/// The command line, for help and completions.
-pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
-}
-
 fn run(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.verb {

@@ -3,7 +3,7 @@
 use super::rows::Rows;
 use super::schema::schema;
 use crate::formats::mpk1::PACKED_LEN;
-use crate::formats::parquet::{ChunkReader, Error, Footer, Lists, ReadAt};
+use crate::formats::parquet::{ChunkReader, Error, Footer, Lists, ReadAt, Wanted};
 
 /// An open shard.
 #[derive(Debug)]
@@ -41,12 +41,14 @@ impl<F: ReadAt> Shard<F> {
         let (mut none, mut mv, mut prob, mut cp) =
             (Lists::default(), Lists::default(), Lists::default(), Lists::default());
         let packed = &mut rows.packed;
-        chunks.read(group, 0, PACKED_LEN, false, &mut none, &mut |page| {
+        let boards = Wanted { group, column: 0, width: PACKED_LEN, nullable: false };
+        chunks.read(boards, &mut none, &mut |page| {
             packed.extend_from_slice(page.values);
             true
         })?;
         let mut words = |column, nullable, lists: &mut Lists, take: &mut dyn FnMut(u32) -> bool| {
-            chunks.read(group, column, 4, nullable, lists, &mut |page| {
+            let wanted = Wanted { group, column, width: 4, nullable };
+            chunks.read(wanted, lists, &mut |page| {
                 page.values
                     .as_chunks()
                     .0

@@ -31,6 +31,19 @@ pub struct Lists {
     pub runs: Vec<(bool, usize)>,
 }
 
+/// Which chunk, and what its values are like.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// Number of the row group.
+    pub group: usize,
+    /// Number of the leaf.
+    pub column: usize,
+    /// Bytes of a value.
+    pub width: usize,
+    /// Whether an optional leaf may hold nulls.
+    pub nullable: bool,
+}
+
 /// One page: PLAIN bytes of the values that are there.
 #[derive(Debug)]
 pub struct Page<'a> {
@@ -53,26 +66,20 @@ impl<'f, F: ReadAt> ChunkReader<'f, F> {
         Self { file, footer, chunk: vec![], page: vec![] }
     }
 
-    /// Hands the pages of leaf `column` in row group `group` to `take`, which says whether the values are in range.
-    /// A value takes `width` bytes. `lists` are filled where the leaf lies in a list; `nullable` leaves may hold nulls there.
+    /// Hands the pages of a chunk to `take`, which says whether the values are in range. `lists` are filled where the
+    /// leaf lies in a list.
     pub fn read(
         &mut self,
-        group: usize,
-        column: usize,
-        width: usize,
-        nullable: bool,
+        wanted: Wanted,
         lists: &mut Lists,
         take: &mut dyn FnMut(Page<'_>) -> bool,
     ) -> Result<(), Error> {
-        guard(|| self.read_pages(group, column, width, nullable, lists, take))
+        guard(|| self.read_pages(wanted, lists, take))
     }
 
     fn read_pages(
         &mut self,
-        group: usize,
-        column: usize,
-        width: usize,
-        nullable: bool,
+        Wanted { group, column, width, nullable }: Wanted,
         lists: &mut Lists,
         take: &mut dyn FnMut(Page<'_>) -> bool,
     ) -> Result<(), Error> {
