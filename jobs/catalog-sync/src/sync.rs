@@ -7,7 +7,7 @@ use std::path::Path;
 use common::formats::folded::Set;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, emit, stop};
-use common::state::catalog::{Catalog, SetRow, State};
+use common::state::catalog::{Catalog, CatalogError, SetRow, State};
 use common::state::output::folder_of;
 use serde::Serialize;
 
@@ -38,10 +38,9 @@ struct LeftOut {
 /// Runs the verb. A set that fails its check is left out and the rest is synced; the exit code says so.
 pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
     let path = args.catalog.catalog.as_path();
-    std::fs::create_dir_all(folder_of(path)).in_file(path)?;
-    let mut catalog = Catalog::create(path).in_file(path)?;
-    let sets = catalog.sets().in_file(path)?.into_iter();
-    let known = sets.map(|set| (set.path.clone(), set)).collect();
+    let mut catalog = open(path, common.dry_run)?;
+    let sets = catalog.as_ref().map_or(Ok(vec![]), Catalog::sets).in_file(path)?;
+    let known = sets.into_iter().map(|set| (set.path.clone(), set)).collect();
     let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report: SyncReport::default() };
     for folder in &args.folders {
         sync.folder(&folder.canonicalize().in_file(folder)?)?;
@@ -54,11 +53,23 @@ pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
     Err(Failure::bad_data(what).in_file(path).hint("the rest is synced"))
 }
 
+/// The catalog to write to. A dry run only reads it, and makes none.
+fn open(path: &Path, dry_run: bool) -> Result<Option<Catalog>, Failure> {
+    if !dry_run {
+        std::fs::create_dir_all(folder_of(path)).in_file(path)?;
+        return Catalog::create(path).in_file(path).map(Some);
+    }
+    match Catalog::open(path) {
+        Err(CatalogError::Missing) => Ok(None),
+        catalog => catalog.in_file(path).map(Some),
+    }
+}
+
 /// A sync under way.
 struct Sync<'a> {
     common: &'a Common,
     args: &'a SyncArgs,
-    catalog: &'a mut Catalog,
+    catalog: &'a mut Option<Catalog>,
     /// What was recorded before, by path.
     known: &'a BTreeMap<String, SetRow>,
     report: SyncReport,
@@ -80,8 +91,7 @@ impl Sync<'_> {
         }
         let gone = |name: &&String| Path::new(name).starts_with(folder) && !seen.contains(*name);
         for name in self.known.keys().filter(gone) {
-            let new = self.common.dry_run || self.mark(name, State::Missing)?;
-            self.report.missing += u64::from(new);
+            self.report.missing += u64::from(self.mark(name, State::Missing)?);
         }
         Ok(())
     }
@@ -106,7 +116,8 @@ impl Sync<'_> {
                 };
                 *count += 1;
                 if recorded != Some(&set) && !self.common.dry_run {
-                    self.catalog.put_set(&set).in_file(&self.args.catalog.catalog)?;
+                    let put = self.catalog.as_mut().map_or(Ok(()), |catalog| catalog.put_set(&set));
+                    put.in_file(&self.args.catalog.catalog)?;
                 }
             }
             Err(failure) => {
@@ -121,11 +132,13 @@ impl Sync<'_> {
         Ok(())
     }
 
+    /// Marks a set; says whether it was not marked before.
     fn mark(&mut self, name: &str, state: State) -> Result<bool, Failure> {
         if self.common.dry_run {
-            return Ok(false);
+            return Ok(self.known.get(name).is_some_and(|set| set.state != state));
         }
-        self.catalog.mark_set(name, state).in_file(&self.args.catalog.catalog)
+        let marked = self.catalog.as_mut().map_or(Ok(false), |catalog| catalog.mark_set(name, state));
+        marked.in_file(&self.args.catalog.catalog)
     }
 }
 

@@ -26,6 +26,7 @@ fn counts(report: &Value) -> [u64; 4] {
 fn sets_are_found_once_and_can_be_asked_for() {
     let folder = two_sets();
     assert_eq!(counts(&folder.ok(&format!("{SYNC} --dry-run")).json()), [2, 0, 0, 0]);
+    assert!(!folder.join("c.sqlite").exists());
     assert_eq!(counts(&folder.ok(SYNC).json()), [2, 0, 0, 0]);
     assert_eq!(counts(&folder.ok(SYNC).json()), [0, 0, 2, 0]);
     assert_eq!(counts(&folder.ok(&format!("{SYNC} --deep")).json()), [0, 0, 2, 0]);
