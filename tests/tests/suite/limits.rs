@@ -97,7 +97,7 @@ fn a_full_disk_is_exit_7_and_leaves_nothing() {
         [&teacher, &games, "fold-pack pack t.mpk1 -o small/t", "fold-pack partition t.mpk1 -o small/p"]
     {
         let done = on_small_disk(line);
-        if matches!(done.code, Some(99 | 1)) {
+        if done.code == Some(99) || done.stderr.contains("unshare:") {
             eprintln!("not tested: this machine lets nobody mount a file system: {}", done.stderr);
             return;
         }
