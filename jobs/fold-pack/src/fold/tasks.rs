@@ -8,7 +8,7 @@ use common::process::parallel::ahead;
 use crate::spool::Spool;
 
 /// Bytes of records that a task aims at: enough to be worth its start, few enough for the cache.
-const TASK_LEN: u64 = 1 << 20;
+const TASK_LEN: u64 = 5 << 18;
 /// What does not grow with the data: code, row groups under way, buffers.
 const FIXED: u64 = 24 << 20;
 
