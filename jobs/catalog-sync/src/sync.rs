@@ -41,7 +41,8 @@ pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
     let mut catalog = open(path, common.dry_run)?;
     let sets = catalog.as_ref().map_or(Ok(vec![]), Catalog::sets).in_file(path)?;
     let known = sets.into_iter().map(|set| (set.path.clone(), set)).collect();
-    let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report: SyncReport::default() };
+    let (report, seen, named) = (SyncReport::default(), BTreeSet::new(), BTreeSet::new());
+    let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report, seen, named };
     for folder in &args.folders {
         sync.folder(&folder.canonicalize().in_file(folder)?)?;
     }
@@ -73,42 +74,52 @@ struct Sync<'a> {
     /// What was recorded before, by path.
     known: &'a BTreeMap<String, SetRow>,
     report: SyncReport,
+    /// Sets that were looked at, also below another of the folders.
+    seen: BTreeSet<String>,
+    /// Shards that they name.
+    named: BTreeSet<String>,
 }
 
 impl Sync<'_> {
     fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
         let found = discover(folder)?;
         let mut progress = self.common.progress("sync", "sets", Some(found.sets.len() as u64));
-        let (mut seen, mut named) = (BTreeSet::new(), BTreeSet::new());
         for path in &found.sets {
             stop::check()?;
-            self.set(path, &mut named)?;
-            seen.insert(text(path));
+            if self.seen.insert(text(path)) {
+                self.set(path)?;
+            }
             progress.add(1);
         }
-        for path in found.shards.iter().filter(|path| !named.contains(&text(path))) {
+        for path in &found.shards {
+            if !self.named.insert(text(path)) {
+                continue;
+            }
             self.report.leave_out(text(path), &Failure::bad_data("no set names this shard").in_file(path));
         }
-        let gone = |name: &&String| Path::new(name).starts_with(folder) && !seen.contains(*name);
-        for name in self.known.keys().filter(gone) {
+        let below = |name: &&String| Path::new(name).starts_with(folder);
+        for name in self.known.keys().filter(below) {
+            if !self.seen.insert(name.clone()) {
+                continue;
+            }
             self.report.missing += u64::from(self.mark(name, State::Missing)?);
         }
         Ok(())
     }
 
-    /// Brings one set up to date, and adds the shards that it names to `named`.
-    fn set(&mut self, path: &Path, named: &mut BTreeSet<String>) -> Result<(), Failure> {
+    /// Brings one set up to date.
+    fn set(&mut self, path: &Path) -> Result<(), Failure> {
         let name = text(path);
         let recorded = self.known.get(&name);
         let usable = recorded.filter(|set| set.state == State::Present && !self.args.deep);
         if let Some(set) = usable.filter(|set| is_as_recorded(set)) {
-            named.extend(set.shards.iter().map(|shard| shard.path.clone()));
+            self.named.extend(set.shards.iter().map(|shard| shard.path.clone()));
             self.report.unchanged += 1;
             return Ok(());
         }
         match look(path) {
             Ok(set) => {
-                named.extend(set.shards.iter().map(|shard| shard.path.clone()));
+                self.named.extend(set.shards.iter().map(|shard| shard.path.clone()));
                 let count = match recorded {
                     None => &mut self.report.added,
                     Some(recorded) if *recorded == set => &mut self.report.unchanged,
@@ -122,7 +133,8 @@ impl Sync<'_> {
             }
             Err(failure) => {
                 if let Ok(set) = Set::read(path) {
-                    named.extend(set.shards.iter().map(|shard| text(&folder_of(path).join(&shard.file))));
+                    self.named
+                        .extend(set.shards.iter().map(|shard| text(&folder_of(path).join(&shard.file))));
                 }
                 let state = if failure.exit() == Exit::Missing { State::Missing } else { State::Damaged };
                 self.mark(&name, state)?;
