@@ -248,10 +248,12 @@ impl From<CatalogError> for Failure {
         let exit = match &error {
             CatalogError::Newer { .. } | CatalogError::Older { .. } => Exit::Mixed,
             CatalogError::Missing => Exit::Missing,
+            CatalogError::NoFile => Exit::Usage,
             CatalogError::Sql(sql) => match sql.sqlite_error_code() {
                 Some(Code::DatabaseBusy | Code::DatabaseLocked) => Exit::Locked,
                 Some(Code::DiskFull) => Exit::Disk,
                 Some(Code::CannotOpen) => Exit::Missing,
+                Some(Code::ReadOnly) => Exit::Usage,
                 Some(Code::NotADatabase | Code::DatabaseCorrupt) => Exit::BadData,
                 _ => Exit::Unexpected,
             },
@@ -259,6 +261,7 @@ impl From<CatalogError> for Failure {
         let hint = match &error {
             CatalogError::Newer { .. } => "use the Foldline that made it, or a later one",
             CatalogError::Older { .. } => "`catalog-sync sync` brings it up to date",
+            CatalogError::NoFile => "choose another path",
             CatalogError::Missing => "`catalog-sync sync DIR --catalog FILE` makes one",
             CatalogError::Sql(_) if exit == Exit::BadData => {
                 "a catalog can be made anew at any time: sync to another file"

@@ -1,11 +1,13 @@
 //! Where bytes come from: a file, or stdin for `-`. A signal is noticed while a pipe is quiet.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 
 use super::failure::{Failure, InFile};
 use super::stop;
@@ -28,7 +30,9 @@ impl Input {
         if path == Path::new("-") {
             return Ok(Self::Stdin(io::stdin()));
         }
-        let file = File::open(path).in_file(path)?;
+        // opening a pipe with a name must not wait for its writer, where no signal is noticed
+        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(nonblocking).open(path).in_file(path)?;
         if file.metadata().in_file(path)?.is_dir() {
             return Err(Failure::usage("a folder where a file is expected").in_file(path));
         }
@@ -73,8 +77,13 @@ impl Input {
 
 impl Read for Input {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        self.wait()?;
-        // not through `Stdin`, whose buffer may hold bytes that poll does not know of
-        Ok(rustix::io::read(self.fd(), out)?)
+        loop {
+            self.wait()?;
+            // not through `Stdin`, whose buffer may hold bytes that poll does not know of
+            match rustix::io::read(self.fd(), &mut *out) {
+                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => {}
+                read => return Ok(read?),
+            }
+        }
     }
 }

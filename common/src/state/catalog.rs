@@ -3,7 +3,7 @@
 
 mod sets;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -43,6 +43,9 @@ pub enum CatalogError {
     /// There is no such file.
     #[error("there is no catalog")]
     Missing,
+    /// Something else than a file is there.
+    #[error("the catalog is no regular file")]
+    NoFile,
     /// SQLite says no: another file, a damaged one, a lock, a full disk.
     #[error(transparent)]
     Sql(#[from] rusqlite::Error),
@@ -51,7 +54,11 @@ pub enum CatalogError {
 impl Catalog {
     /// Opens a catalog to write to it; makes it, or brings its schema up to date, where needed.
     pub fn create(path: &Path) -> Result<Self, CatalogError> {
-        let mut db = Connection::open(path)?;
+        if path.exists() && !path.is_file() {
+            return Err(CatalogError::NoFile);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut db = Connection::open_with_flags(plain(path), flags)?;
         db.busy_timeout(PATIENCE)?;
         let journal = if on_network(path) { "DELETE" } else { "WAL" };
         db.pragma_update(None, "journal_mode", journal)?;
@@ -67,7 +74,10 @@ impl Catalog {
         if !path.exists() {
             return Err(CatalogError::Missing);
         }
-        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        if !path.is_file() {
+            return Err(CatalogError::NoFile);
+        }
+        let db = Connection::open_with_flags(plain(path), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         db.busy_timeout(PATIENCE)?;
         // a catalog that is just being made has no tables yet
         match version(&db)? {
@@ -76,6 +86,11 @@ impl Catalog {
             _ => Ok(Self { db }),
         }
     }
+}
+
+/// A path that SQLite takes for a file, whatever its name.
+fn plain(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.into())
 }
 
 /// Version of a catalog's schema; 0 for an empty file.

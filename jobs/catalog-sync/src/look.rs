@@ -44,7 +44,11 @@ pub(crate) fn is_as_recorded(set: &SetRow) -> bool {
 }
 
 fn stat(path: &Path) -> Result<Stat, Failure> {
-    Ok(Stat::from(&std::fs::metadata(path).in_file(path)?))
+    let meta = std::fs::metadata(path).in_file(path)?;
+    if !meta.is_file() {
+        return Err(Failure::bad_data("no regular file").in_file(path));
+    }
+    Ok(Stat::from(&meta))
 }
 
 /// A path as the catalog writes it.

@@ -7,7 +7,7 @@ use std::path::Path;
 use common::formats::folded::Set;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, emit, stop};
-use common::state::catalog::{Catalog, CatalogError, SetRow, State};
+use common::state::catalog::{Catalog, CatalogError, SetRow, ShardRow, State};
 use common::state::output::folder_of;
 use serde::Serialize;
 
@@ -40,9 +40,14 @@ pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
     let path = args.catalog.catalog.as_path();
     let mut catalog = open(path, common.dry_run)?;
     let sets = catalog.as_ref().map_or(Ok(vec![]), Catalog::sets).in_file(path)?;
+    let owned = |set: &SetRow| {
+        let (owner, shards) = (set.path.clone(), set.shards.clone());
+        shards.into_iter().map(move |shard| (shard.path, owner.clone()))
+    };
+    let owners = sets.iter().flat_map(owned).collect();
     let known = sets.into_iter().map(|set| (set.path.clone(), set)).collect();
     let (report, seen, named) = (SyncReport::default(), BTreeSet::new(), BTreeSet::new());
-    let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report, seen, named };
+    let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report, owners, seen, named };
     for folder in &args.folders {
         sync.folder(&folder.canonicalize().in_file(folder)?)?;
     }
@@ -74,6 +79,8 @@ struct Sync<'a> {
     /// What was recorded before, by path.
     known: &'a BTreeMap<String, SetRow>,
     report: SyncReport,
+    /// The set that each recorded shard belongs to.
+    owners: BTreeMap<String, String>,
     /// Sets that were looked at, also below another of the folders.
     seen: BTreeSet<String>,
     /// Shards that they name.
@@ -91,6 +98,9 @@ impl Sync<'_> {
             }
             progress.add(1);
         }
+        for (path, failure) in &found.left_out {
+            self.report.leave_out(text(path), failure);
+        }
         for path in &found.shards {
             if !self.named.insert(text(path)) {
                 continue;
@@ -99,7 +109,8 @@ impl Sync<'_> {
         }
         let below = |name: &&String| Path::new(name).starts_with(folder);
         for name in self.known.keys().filter(below) {
-            if !self.seen.insert(name.clone()) {
+            // what was not looked at may be there all the same: below a hidden folder, or an unreadable one
+            if !matches!(Path::new(name).try_exists(), Ok(false)) || !self.seen.insert(name.clone()) {
                 continue;
             }
             self.report.missing += u64::from(self.mark(name, State::Missing)?);
@@ -117,7 +128,7 @@ impl Sync<'_> {
             self.report.unchanged += 1;
             return Ok(());
         }
-        match look(path) {
+        match look(path).and_then(|set| self.alone(set)) {
             Ok(set) => {
                 self.named.extend(set.shards.iter().map(|shard| shard.path.clone()));
                 let count = match recorded {
@@ -136,12 +147,27 @@ impl Sync<'_> {
                     self.named
                         .extend(set.shards.iter().map(|shard| text(&folder_of(path).join(&shard.file))));
                 }
-                let state = if failure.exit() == Exit::Missing { State::Missing } else { State::Damaged };
-                self.mark(&name, state)?;
+                match failure.exit() {
+                    Exit::Missing => self.mark(&name, State::Missing)?,
+                    Exit::BadData | Exit::Unlike => self.mark(&name, State::Damaged)?,
+                    _ => false,
+                };
                 self.report.leave_out(name, &failure);
             }
         }
         Ok(())
+    }
+
+    /// Refuses a set that names a shard of another set that is there: every file is recorded once.
+    fn alone(&self, set: SetRow) -> Result<SetRow, Failure> {
+        let taken = |shard: &ShardRow| {
+            let owner = self.owners.get(&shard.path).filter(|owner| **owner != set.path);
+            self.named.contains(&shard.path) || owner.is_some_and(|owner| Path::new(owner).exists())
+        };
+        match set.shards.iter().find(|shard| taken(shard)) {
+            Some(shard) => Err(Failure::usage("another set names this shard too").at(&shard.path)),
+            None => Ok(set),
+        }
     }
 
     /// Marks a set; says whether it was not marked before.

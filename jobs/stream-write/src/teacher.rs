@@ -73,11 +73,13 @@ fn format(args: &TeacherArgs) -> Result<CorpusFormat, Failure> {
     if let Some(format) = args.format {
         return Ok(format);
     }
-    if path == Path::new("-") {
+    let input = Input::open(path)?;
+    if input.len().is_none() {
+        // what is looked at in a pipe is gone from it
         return Ok(CorpusFormat::Jsonl);
     }
     let mut magic = vec![];
-    Input::open(path)?.take(4).read_to_end(&mut magic).in_file(path)?;
+    input.take(4).read_to_end(&mut magic).in_file(path)?;
     if magic.is_empty() {
         return Err(Failure::bad_data("an empty file where a corpus is expected").in_file(path));
     }

@@ -149,3 +149,29 @@ fn two_syncs_and_a_reader_at_once() {
         assert_eq!(counts(&folder.ok(SYNC).json()), [0, 0, 42, 0]);
     }
 }
+
+#[test]
+fn a_renamed_set_moves_and_a_copied_record_is_left_out() {
+    let folder = two_sets();
+    folder.ok(SYNC);
+    std::fs::rename(folder.join("sets/a.set.json"), folder.join("sets/h.set.json")).unwrap();
+    assert_eq!(counts(&folder.ok(SYNC).json())[0], 1);
+    assert_eq!(folder.ok("catalog-sync list --catalog c.sqlite --json").json().as_array().unwrap().len(), 2);
+    std::fs::copy(folder.join("sets/h.set.json"), folder.join("sets/copy.set.json")).unwrap();
+    folder.fails(SYNC, 3, &["another set names this shard too"]);
+    folder.ok("catalog-sync verify --catalog c.sqlite");
+}
+
+#[test]
+fn what_a_sync_passes_over_is_not_missing_and_pipes_do_not_stop_it() {
+    let folder = two_sets();
+    std::fs::rename(folder.join("sets"), folder.join(".hidden")).unwrap();
+    folder.ok("catalog-sync sync .hidden --catalog c.sqlite");
+    assert_eq!(counts(&folder.ok("catalog-sync sync . --catalog c.sqlite --json").json()), [0, 0, 0, 0]);
+    let made = std::process::Command::new("mkfifo").arg(folder.join(".hidden/x.set.json")).status().unwrap();
+    assert!(made.success());
+    folder.ok("catalog-sync sync .hidden --catalog c.sqlite");
+    folder.fails("catalog-sync list --catalog .hidden/x.set.json", 2, &["no regular file"]);
+    folder.ok("catalog-sync sync .hidden --catalog :memory:");
+    assert!(folder.join(":memory:").exists());
+}

@@ -89,6 +89,24 @@ fn signals_end_at_a_clean_point() {
     }
 }
 
+/// Also while a pipe with a name waits for its writer.
+#[test]
+fn a_signal_is_noticed_before_a_pipe_has_a_writer() {
+    let folder = folder();
+    assert!(std::process::Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap().success());
+    for line in
+        ["stream-write check pipe", "fold-pack pack pipe -o x", "stream-write selfplay pipe -o y.mpk1"]
+    {
+        let child = folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        let kill = std::process::Command::new("kill").args(["-INT".into(), child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let done = Done::from(child.wait_with_output().unwrap());
+        assert_eq!(done.code, Some(130), "{line}: {}", done.stderr);
+    }
+    assert_eq!(folder.names(), ["pipe"]);
+}
+
 #[test]
 fn two_at_once_are_told_apart() {
     let folder = folder().streams();

@@ -58,17 +58,24 @@ fn a_board_in_a_third_of_the_records_stays_within_the_memory() {
     }
 }
 
-/// Memory does not follow the size of the input.
+/// Memory does not follow the size of the input: 70 MiB more of it. One thread does everything in turn, so that its peak
+/// is the same from run to run; with more, what happens to be under way at once varies by some MiB.
 #[test]
 fn memory_is_flat() {
     let folder = folder().streams();
     copies(&folder, "small.mpk1", 8);
     copies(&folder, "large.mpk1", 40);
-    let of = |line: &str| peak(&folder, line).1;
-    let (small, large) = (of("fold-pack pack small.mpk1 -o x"), of("fold-pack pack large.mpk1 -o x"));
-    assert!(large * 100 <= small * 125, "{small} and {large} MiB");
-    let (small, large) = (of("stream-write check small.mpk1"), of("stream-write check large.mpk1"));
-    assert!(large * 100 <= small * 125, "{small} and {large} MiB");
+    for (line, threads, growth) in [
+        ("fold-pack pack {} -o x", 1, 3),
+        ("fold-pack pack {} -o x", 2, 8),
+        ("stream-write check {}", 1, 3),
+        ("stream-write check {}", 2, 8),
+    ] {
+        let of =
+            |stream: &str| peak(&folder, &format!("{} --threads {threads}", line.replace("{}", stream))).1;
+        let (small, large) = (of("small.mpk1"), of("large.mpk1"));
+        assert!(large <= small + growth, "{line}, {threads} threads: {small} and {large} MiB");
+    }
 }
 
 /// A file system of 1 MiB: exit 7, nothing half-written, and what was there is still there.

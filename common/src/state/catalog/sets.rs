@@ -117,11 +117,15 @@ impl Catalog {
         .collect()
     }
 
-    /// Records a set and its shards, in one transaction; what was recorded at its path is replaced.
+    /// Records a set and its shards, in one transaction; what was recorded at its path, or of its shards, is replaced.
     pub fn put_set(&mut self, set: &SetRow) -> Result<(), CatalogError> {
         let conventions = serde_json::to_string(&set.conventions).unwrap_or_default();
         let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         change.execute("DELETE FROM sets WHERE path = ?", [&set.path])?;
+        for shard in &set.shards {
+            let owner = "DELETE FROM sets WHERE id IN (SELECT set_id FROM datasets WHERE path = ?)";
+            change.execute(owner, [&shard.path])?;
+        }
         change.execute(
             "INSERT INTO sets (path, state, rows, records, shards, bytes, conventions, size, mtime_ns, ctime_ns, inode, synced_at)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, unixepoch())",

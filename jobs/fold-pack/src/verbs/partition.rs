@@ -37,7 +37,7 @@ pub(crate) fn run(common: &Common, args: &PartitionArgs) -> Result<(), Failure> 
     let (path, folder) = (args.stream.as_path(), args.output.as_path());
     let mut reader = open_stream(path)?;
     Agreement::default().add(&path.display().to_string(), reader.header())?;
-    let bytes = std::fs::metadata(path).ok().map(|meta| meta.len());
+    let bytes = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len());
     let budget = Budget::new(args.memory.memory.0, common.threads());
     let buckets = args.buckets.buckets.unwrap_or_else(|| default_buckets(bytes, &budget));
     space::check(common, &json_path(folder), "the spools", bytes.unwrap_or(0))?;

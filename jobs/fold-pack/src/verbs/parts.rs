@@ -90,14 +90,19 @@ pub(super) fn begin(prefix: &Path, kin: Option<&Part>, own: Range) -> Result<(),
                 .hint("choose another prefix: shards replace files of their names"));
         }
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_part =
-            file.strip_prefix(&format!(".{name}.part-")).is_some_and(|rest| rest.ends_with(".json"));
+        let is_part = file.strip_prefix(&format!(".{name}.part-")).is_some_and(is_part_number);
         let is_kin = || kin.is_some_and(|kin| read(&path).is_some_and(|part| part.belongs_with(kin)));
         if is_part && (path.file_name() == own.file_name() || !is_kin()) {
             remove(&path)?;
         }
     }
     remove(&set_path(prefix))
+}
+
+/// `I-of-N.json`.
+fn is_part_number(text: &str) -> bool {
+    let numbers = text.strip_suffix(".json").and_then(|text| text.split_once("-of-"));
+    numbers.is_some_and(|(index, of)| index.parse::<u32>().is_ok() && of.parse::<u32>().is_ok())
 }
 
 /// Whether a file is one that a fold may replace: a shard of ours, also where its rows are damaged.
