@@ -56,7 +56,7 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
         (_, Some(set)) => Summary::of_set(prefix, set),
         (part, None) => {
             let (conventions, shards) = part.into_shards();
-            Summary::new(prefix, Some(conventions), shards, false)
+            Summary::new(prefix, conventions, shards, false)
         }
     };
     emit(common, &summary)

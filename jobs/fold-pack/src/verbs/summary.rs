@@ -18,18 +18,12 @@ pub(crate) struct Summary {
     pub(crate) rows: u64,
     pub(crate) duplicates: u64,
     pub(crate) bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) conventions: Option<Conventions>,
+    pub(crate) conventions: Conventions,
     pub(crate) shards: Vec<SetShard>,
 }
 
 impl Summary {
-    pub(crate) fn new(
-        prefix: &Path,
-        conventions: Option<Conventions>,
-        shards: Vec<SetShard>,
-        whole: bool,
-    ) -> Self {
+    pub(crate) fn new(prefix: &Path, conventions: Conventions, shards: Vec<SetShard>, whole: bool) -> Self {
         let (records, rows) = (shards.iter().map(|s| s.records).sum(), shards.iter().map(|s| s.rows).sum());
         Self {
             prefix: prefix.display().to_string(),
@@ -44,7 +38,7 @@ impl Summary {
     }
 
     pub(crate) fn of_set(prefix: &Path, set: Set) -> Self {
-        Self::new(prefix, Some(set.conventions), set.shards, true)
+        Self::new(prefix, set.conventions, set.shards, true)
     }
 }
 
@@ -58,10 +52,9 @@ impl fmt::Display for Summary {
         for shard in &self.shards {
             writeln!(f, "  {}  {} rows, {} bytes", shard.file, shard.rows, shard.bytes)?;
         }
-        match (&self.set, &self.conventions) {
-            (Some(set), Some(conventions)) => writeln!(f, "  {conventions}\n{set}"),
-            (Some(set), None) => writeln!(f, "{set}"),
-            (None, _) => writeln!(f, "other ranges of the set are missing"),
+        match &self.set {
+            Some(set) => writeln!(f, "  {}\n{set}", self.conventions),
+            None => writeln!(f, "other ranges of the set are missing"),
         }
     }
 }
