@@ -1,7 +1,9 @@
-//! State on disk: files that appear whole or not at all, the digests they are known by, and the
+//! State on disk: files that appear whole or not at all, the digests they are known by, the store of results, and the
 //! catalog of what is there.
 
 pub mod catalog;
 pub mod digest;
 pub mod lock;
 pub mod output;
+pub mod stat;
+pub mod store;

@@ -10,6 +10,7 @@ use crate::formats::folded::set::SetError;
 use crate::formats::{mpk1, parquet};
 use crate::state::catalog::CatalogError;
 use crate::state::lock::LockError;
+use crate::state::store::{PlaceError, StoreError};
 
 use super::stop::{self, Stopped};
 
@@ -269,6 +270,31 @@ impl From<CatalogError> for Failure {
             CatalogError::Sql(_) => return Self::new(exit, error),
         };
         Self::new(exit, error).hint(hint)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (exit, hint) = match error {
+            StoreError::Io(error) => return error.into(),
+            StoreError::Lock(error) => return error.into(),
+            StoreError::NoStore => (Exit::Usage, "choose an empty folder, or one that is not there yet"),
+            StoreError::Other { .. } => {
+                (Exit::Mixed, "use the Foldline that made it, or choose another folder")
+            }
+            StoreError::Damaged => (Exit::Unlike, "run the step that made it again: it repairs the store"),
+            StoreError::Changed => (Exit::Unlike, "run it again when nobody writes to the file"),
+            StoreError::Occupied => {
+                (Exit::Usage, "`--force` replaces it by a link into the store; or choose another output")
+            }
+        };
+        Self::new(exit, error).hint(hint)
+    }
+}
+
+impl From<PlaceError> for Failure {
+    fn from(PlaceError { target, error }: PlaceError) -> Self {
+        Self::from(error).in_file(&target)
     }
 }
 

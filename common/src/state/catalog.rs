@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub use sets::{SetRow, ShardRow, Stat, State};
+pub use sets::{SetRow, ShardRow, State};
 
 /// Migrations in order; the version of a catalog is how many of them it has seen. Never edited, only added to.
 const MIGRATIONS: [&str; 1] = [include_str!("catalog/001.sql")];

@@ -9,8 +9,22 @@ use sha2::{Digest as _, Sha256};
 
 /// SHA-256 of a file's bytes, in lower-case hexadecimal where it is written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct Digest(String);
+
+/// Why a text is no digest.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no SHA-256 in lower-case hexadecimal")]
+pub struct NoDigest(String);
+
+impl TryFrom<String> for Digest {
+    type Error = NoDigest;
+
+    fn try_from(text: String) -> Result<Self, NoDigest> {
+        let digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() == 64 && text.bytes().all(digit) { Ok(Self(text)) } else { Err(NoDigest(text)) }
+    }
+}
 
 impl Digest {
     /// Digest of bytes.
@@ -28,6 +42,21 @@ impl Digest {
                 n => hash.update(&piece[..n]),
             }
         }
+    }
+
+    /// Digest of fields, each behind its length (u64, little-endian), so that no two lists have the same bytes.
+    pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = Sha256::new();
+        for field in fields {
+            hash.update((field.len() as u64).to_le_bytes());
+            hash.update(field);
+        }
+        Self::from_hash(hash)
+    }
+
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 
     fn from_hash(hash: Sha256) -> Self {
@@ -82,6 +111,12 @@ mod tests {
     fn known_answer() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), abc);
+        let fields = |fields: [&str; 2]| Digest::of_fields(fields.map(str::as_bytes));
+        assert_ne!(fields(["ab", "c"]), fields(["a", "bc"]));
+        assert!(Digest::try_from(abc.to_owned()).is_ok());
+        for text in [&abc[1..], &abc.to_uppercase(), &format!("../{}", &abc[3..])] {
+            assert!(Digest::try_from(text.to_owned()).is_err(), "{text}");
+        }
         let mut through = Digesting::new(vec![]);
         through.write_all(b"abc").unwrap();
         let (out, digest, len) = through.finish();

@@ -33,8 +33,13 @@ pub(super) fn open_locked(path: &Path, flags: OFlags) -> Result<File, LockError>
     }
 }
 
-/// Opens a file to append to it, following links, and locks it for this process alone.
+/// Opens a file to append to it, following links, and locks it for this process alone. A file that nobody may write,
+/// such as one of a store, is left alone by every user.
 pub fn open_to_append(path: &Path) -> Result<File, LockError> {
+    if path.metadata().is_ok_and(|there| there.permissions().readonly()) {
+        let what = "the file is write-protected, as all files of a store are";
+        return Err(LockError::Io(io::Error::new(io::ErrorKind::PermissionDenied, what)));
+    }
     open_locked(path, OFlags::empty())
 }
 

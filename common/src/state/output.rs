@@ -22,30 +22,30 @@ pub struct Output {
 
 impl Output {
     /// Starts a file that will stand at `target`, or at the file that `target` links to. Its folder is made where it
-    /// is missing. Only a regular file is ever replaced.
+    /// is missing. Only a regular file is ever replaced. A link to nothing, or to a file that nobody may write, such as
+    /// one of a store, is replaced itself.
     pub fn create(target: &Path) -> Result<Self, LockError> {
         let refuse = |what: &str| {
             let text = format!("{} {what}", target.display());
             Err(LockError::Io(io::Error::new(io::ErrorKind::InvalidInput, text)))
         };
-        if std::fs::symlink_metadata(target).is_ok_and(|there| there.is_symlink()) {
-            return match target.canonicalize() {
-                Ok(linked) => Self::create(&linked),
-                Err(_) => refuse("is a link to nothing"),
-            };
+        let mut old = None;
+        if target.file_name().is_none() {
+            return refuse("names no file");
         }
-        if target.metadata().is_ok_and(|there| !there.is_file()) {
-            return refuse("is there, and no regular file");
+        if let Ok(there) = target.metadata() {
+            if !there.is_file() {
+                return refuse("is there, and no regular file");
+            }
+            let is_link = target.is_symlink();
+            if is_link && !there.permissions().readonly() {
+                return Self::create(&target.canonicalize()?);
+            }
+            if !is_link {
+                old = lock_existing(target)?;
+            }
         }
-        let Some(name) = target.file_name() else { return refuse("names no file") };
-        let folder = folder_of(target);
-        fs_err::create_dir_all(folder)?;
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(".partial");
-        let partial = folder.join(hidden);
-        let old = lock_existing(target)?;
-        let file = open_locked(&partial, OFlags::NOFOLLOW)?;
+        let (file, partial) = claim(target)?;
         file.set_len(0)?;
         Ok(Self { file: Some(BufWriter::with_capacity(1 << 17, file)), partial, target: target.into(), old })
     }
@@ -66,7 +66,7 @@ impl Output {
         let published = (|| {
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.sync_all()?;
-            if self.old.is_none() {
+            if self.old.is_none() && !self.target.is_symlink() {
                 // one that appeared meanwhile may be somebody's who still writes it
                 self.old = lock_existing(&self.target)?;
             }
@@ -101,6 +101,36 @@ impl Drop for Output {
             drop(file.into_parts());
             let _ = std::fs::remove_file(&self.partial);
         }
+    }
+}
+
+/// Locks the hidden name that a file is written under. Its folder is made where it is missing.
+fn claim(target: &Path) -> Result<(File, PathBuf), LockError> {
+    let folder = folder_of(target);
+    fs_err::create_dir_all(folder)?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(target.file_name().unwrap_or_default());
+    hidden.push(".partial");
+    let partial = folder.join(hidden);
+    Ok((open_locked(&partial, OFlags::NOFOLLOW)?, partial))
+}
+
+/// A name that nobody else writes to while this is held.
+#[derive(Debug)]
+pub(super) struct Claim {
+    _file: File,
+    partial: PathBuf,
+}
+
+impl Claim {
+    pub(super) fn new(target: &Path) -> Result<Self, LockError> {
+        claim(target).map(|(file, partial)| Self { _file: file, partial })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.partial);
     }
 }
 
@@ -174,6 +204,14 @@ mod tests {
         write_whole(&at("link"), b"new").unwrap();
         assert_eq!(fs_err::read(at("real")).unwrap(), b"new");
         assert!(std::fs::symlink_metadata(at("link")).unwrap().is_symlink());
+        let mut sealed = fs_err::metadata(at("real")).unwrap().permissions();
+        sealed.set_readonly(true);
+        fs_err::set_permissions(at("real"), sealed).unwrap();
+        std::os::unix::fs::symlink(at("gone"), at("dangling")).unwrap();
+        for name in ["link", "dangling"] {
+            write_whole(&at(name), b"newer").unwrap();
+            assert!(std::fs::symlink_metadata(at(name)).unwrap().is_file());
+        }
         std::os::unix::fs::symlink(at("real"), at(".out.partial")).unwrap();
         assert!(Output::create(&at("out")).is_err());
         assert_eq!(fs_err::read(at("real")).unwrap(), b"new");

@@ -5,8 +5,9 @@ use std::path::Path;
 use common::formats::folded::{Set, check_shard};
 use common::process::Failure;
 use common::process::failure::InFile;
-use common::state::catalog::{SetRow, ShardRow, Stat, State};
+use common::state::catalog::{SetRow, ShardRow, State};
 use common::state::output::folder_of;
+use common::state::stat::Stat;
 
 /// Reads a set and all of its shards, and holds the shards to it.
 pub(crate) fn look(path: &Path) -> Result<SetRow, Failure> {

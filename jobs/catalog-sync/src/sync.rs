@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::formats::folded::Set;
 use common::process::failure::InFile;
-use common::process::{Common, Exit, Failure, emit, stop};
+use common::process::{Common, Exit, Failure, conclude, stop};
 use common::state::catalog::{Catalog, CatalogError, SetRow, ShardRow, State};
 use common::state::output::folder_of;
 use serde::Serialize;
@@ -52,11 +52,12 @@ pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
         sync.folder(&folder.canonicalize().in_file(folder)?)?;
     }
     let report = sync.report;
-    emit(common, &report)?;
-    let Some(first) = report.left_out.first() else { return Ok(()) };
-    let what =
-        format!("{} files are left out of the catalog; the first: {}", report.left_out.len(), first.error);
-    Err(Failure::bad_data(what).in_file(path).hint("the rest is synced"))
+    let failure = report.left_out.first().map(|first| {
+        let n = report.left_out.len();
+        let what = format!("{n} files are left out of the catalog; the first: {}", first.error);
+        Failure::bad_data(what).in_file(path).hint("the rest is synced")
+    });
+    conclude(common, &report, failure)
 }
 
 /// The catalog to write to. A dry run only reads it, and makes none.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use common::process::failure::InFile;
-use common::process::{Common, Exit, Failure, emit, stop};
+use common::process::{Common, Exit, Failure, conclude, stop};
 use common::state::catalog::{Catalog, SetRow, State};
 use serde::Serialize;
 
@@ -43,8 +43,7 @@ pub(crate) fn run(common: &Common, args: &VerifyArgs) -> Result<(), Failure> {
         }
     }
     drop(progress);
-    emit(common, &report)?;
-    first.map_or(Ok(()), Err)
+    conclude(common, &report, first)
 }
 
 fn verify(set: &SetRow, deep: bool) -> Result<(), Failure> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use common::process::{ByteSize, Common};
+use common::state::store::record::{self, Parameters};
+use serde_json::Value;
 
 use crate::fold::range::Range;
 
@@ -68,6 +70,19 @@ pub(crate) struct ShardArgs {
     /// Temperature of the softmax over scores, in centipawns
     #[arg(long, value_name = "CP", default_value_t = 100.0, value_parser = temperature)]
     pub(crate) temperature: f64,
+}
+
+impl ShardArgs {
+    /// What the set depends on beside its inputs, and `more`. Its name stands in its record.
+    pub(crate) fn parameters<const N: usize>(&self, more: [(&str, Value); N]) -> Parameters {
+        let mut parameters = record::parameters(more);
+        parameters.extend(record::parameters([
+            ("name", self.prefix.file_name().unwrap_or_default().to_string_lossy().into()),
+            ("shards", self.shards.into()),
+            ("temperature", self.temperature.into()),
+        ]));
+        parameters
+    }
 }
 
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ use cli::{Cli, Verb};
 
 /// Runs the job with the arguments of a command line, the program's name first.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    process::main(args, |cli: &Cli| &cli.common, run)
+    process::main(args, env!("FOLDLINE_BUILD"), |cli: &mut Cli| &mut cli.common, run)
 }
 
 fn run(cli: &Cli) -> Result<(), Failure> {

@@ -11,5 +11,6 @@ pub(crate) mod verify;
 mod buckets;
 mod parts;
 mod plan;
+mod sets;
 mod shard_files;
 mod summary;

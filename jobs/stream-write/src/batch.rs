@@ -4,6 +4,7 @@ use std::path::Path;
 
 use common::process::parallel::{ahead, ordered, pool};
 use common::process::{Common, Failure, Progress, stop};
+use serde::{Deserialize, Serialize};
 
 use crate::refusal::{Refusal, Refusals};
 
@@ -25,7 +26,7 @@ pub(crate) struct Batch {
 }
 
 /// What all batches came to.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Totals {
     pub(crate) records: u64,
     pub(crate) candidates: u64,

@@ -7,7 +7,7 @@ use common::formats::mpk1::{Chunk, Error, Header};
 use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::parallel::{ahead, ordered, pool};
-use common::process::{ByteSize, Common, Failure, emit, stop};
+use common::process::{ByteSize, Common, Failure, conclude, stop};
 use serde::Serialize;
 
 use crate::cli::FilesArgs;
@@ -52,8 +52,7 @@ pub(crate) fn run(common: &Common, args: &FilesArgs) -> Result<(), Failure> {
         };
         report.files.push(FileReport { file, ok: error.is_none(), found, error });
     }
-    emit(common, &report)?;
-    failures.into_iter().next().map_or(Ok(()), Err)
+    conclude(common, &report, failures.into_iter().next())
 }
 
 fn check(common: &Common, file: &Path) -> Result<Found, Failure> {

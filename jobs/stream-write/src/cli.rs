@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use common::process::Common;
+use serde::Serialize;
 
 /// Write MPK1 streams of training positions, and look after them
 #[derive(Debug, Parser)]
@@ -74,7 +75,7 @@ pub(crate) enum CorpusFormat {
 }
 
 /// Names of a corpus's columns.
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Serialize)]
 #[command(next_help_heading = "Column names of the corpus")]
 pub(crate) struct Columns {
     /// Position: board, side, hand, move number

@@ -8,6 +8,7 @@ use common::formats::mpk1::move16::usi::UsiError;
 use common::formats::mpk1::packed::play::Unplayable;
 use common::formats::mpk1::packed::sfen::SfenError;
 use common::process::Failure;
+use serde::{Deserialize, Serialize};
 
 /// Why a row or a game is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -139,9 +140,10 @@ impl From<Defect> for Refusal {
 }
 
 /// What was refused so far, by name.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Refusals {
-    pub(crate) by_name: BTreeMap<&'static str, u64>,
+    pub(crate) by_name: BTreeMap<String, u64>,
+    #[serde(skip)]
     first: Option<String>,
 }
 
@@ -151,7 +153,7 @@ impl Refusals {
         let text = format!("{unit} {number}: {refusal}");
         tracing::warn!("refused {} ({})", text, refusal.name());
         self.first.get_or_insert(text);
-        *self.by_name.entry(refusal.name()).or_default() += 1;
+        *self.by_name.entry(refusal.name().into()).or_default() += 1;
     }
 
     pub(crate) fn total(&self) -> u64 {

@@ -6,12 +6,13 @@ use std::path::Path;
 use common::formats::mpk1::Error;
 use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::{Common, Failure, emit, space, stop};
-use serde::Serialize;
+use common::process::{Common, Failure, space, stop};
+use common::state::store::record::Parameters;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::RepairArgs;
 use crate::input::open_stream;
-use crate::target::{Outcome, Target};
+use crate::target::{Outcome, Target, Written, obtain};
 
 #[derive(Serialize)]
 struct RepairReport<'a> {
@@ -25,13 +26,26 @@ struct RepairReport<'a> {
     cut_bytes: usize,
 }
 
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Repaired {
+    records: u64,
+    cut_bytes: usize,
+}
+
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &RepairArgs) -> Result<(), Failure> {
-    let (input, output) = (args.input.as_path(), args.target.output.as_path());
+    let input = args.input.as_path();
+    let done =
+        obtain(common, &args.target, ("stream", input), Parameters::new(), |at| repair(common, input, at))?;
+    let Written { counts: Repaired { records, cut_bytes }, outcome } = done.value;
+    done.emit(common, &RepairReport { input, output: &args.target.output, outcome, records, cut_bytes })
+}
+
+fn repair(common: &Common, input: &Path, at: &Path) -> Result<Written<Repaired>, Failure> {
     let mut reader = open_stream(input)?;
     let header = *reader.header();
-    let mut target = Target::create(common, &args.target, input, &header)?;
-    space::check(common, output, "the records", std::fs::metadata(input).map_or(0, |meta| meta.len()))?;
+    let mut target = Target::create(common, at, &header)?;
+    space::check(common, at, "the records", std::fs::metadata(input).map_or(0, |meta| meta.len()))?;
     let mut progress = common.progress("repair", "records", None);
     let cut_bytes = loop {
         stop::check()?;
@@ -47,9 +61,8 @@ pub(crate) fn run(common: &Common, args: &RepairArgs) -> Result<(), Failure> {
             progress.add(1);
         }
     };
-    let report =
-        RepairReport { input, output, outcome: target.finish()?, records: reader.place().record, cut_bytes };
-    emit(common, &report)
+    let counts = Repaired { records: reader.place().record, cut_bytes };
+    Ok(Written { counts, outcome: target.finish()? })
 }
 
 impl fmt::Display for RepairReport<'_> {

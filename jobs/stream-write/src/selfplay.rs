@@ -10,13 +10,15 @@ use common::formats::mpk1::Header;
 use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::{Common, Failure, Input, emit};
+use common::state::store::record;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::batch::{Batch, Naming, Totals, convert};
 use crate::cli::SelfplayArgs;
 use crate::lines::{LineReader, Lines};
 use crate::refusal::Refusal;
-use crate::target::{Outcome, Target};
+use crate::target::{Outcome, Target, Written, obtain};
 
 #[derive(Serialize)]
 struct SelfplayReport<'a> {
@@ -28,17 +30,29 @@ struct SelfplayReport<'a> {
     records: u64,
     candidates: u64,
     refused: u64,
-    refused_by_reason: &'a std::collections::BTreeMap<&'static str, u64>,
+    refused_by_reason: &'a std::collections::BTreeMap<String, u64>,
     header: Header,
 }
 
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &SelfplayArgs) -> Result<(), Failure> {
-    let (totals, outcome) = if args.append { append::run(common, args)? } else { write(common, args)? };
+    if args.append {
+        let Written { counts, outcome } = append::run(common, args)?;
+        return emit(common, &report(args, &counts, outcome));
+    }
+    let SelfplayArgs { policy_scale, skip_bad, .. } = args;
+    let parameters =
+        record::parameters([("policy_scale", json!(policy_scale)), ("skip_bad", json!(skip_bad))]);
+    let input = ("games", args.games.as_path());
+    let done = obtain(common, &args.target, input, parameters, |at| write(common, args, at))?;
+    done.emit(common, &report(args, &done.value.counts, done.value.outcome))
+}
+
+fn report<'a>(args: &'a SelfplayArgs, totals: &'a Totals, outcome: Outcome) -> SelfplayReport<'a> {
     if totals.unfinished > 0 {
         tracing::warn!("{} games have no result and give no records", totals.unfinished);
     }
-    let report = SelfplayReport {
+    SelfplayReport {
         output: &args.target.output,
         outcome,
         games: totals.read,
@@ -48,18 +62,17 @@ pub(crate) fn run(common: &Common, args: &SelfplayArgs) -> Result<(), Failure> {
         refused: totals.refusals.total(),
         refused_by_reason: &totals.refusals.by_name,
         header: Header::visits(),
-    };
-    emit(common, &report)
+    }
 }
 
-fn write(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outcome), Failure> {
+fn write(common: &Common, args: &SelfplayArgs, at: &Path) -> Result<Written<Totals>, Failure> {
     let path = args.games.as_path();
     let input = Input::open(path)?;
     if input.is_empty() {
         return Err(Failure::bad_data("an empty file where games are expected").in_file(path));
     }
     let mut lines = LineReader::new(input);
-    let mut target = Target::create(common, &args.target, path, &Header::visits())?;
+    let mut target = Target::create(common, at, &Header::visits())?;
     let progress = common.progress("selfplay", "games", None);
     let naming = Naming { path, unit: "line", skip_bad: args.skip_bad };
     let source = || lines.next_piece().in_file(path);
@@ -68,8 +81,8 @@ fn write(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outcome), Fail
         lines.iter().for_each(|(number, line)| add_game(args, number, line, &mut batch));
         batch
     };
-    let totals = convert(common, &naming, progress, source, work, |bytes| target.write(bytes))?;
-    Ok((totals, target.finish()?))
+    let counts = convert(common, &naming, progress, source, work, |bytes| target.write(bytes))?;
+    Ok(Written { counts, outcome: target.finish()? })
 }
 
 /// Appends a game's records to a batch, all or none, or its refusal.

@@ -7,21 +7,28 @@ use common::formats::mpk1::packed::{Side, side_to_move};
 use common::formats::mpk1::{Header, Pov, Record};
 use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::{Common, Failure, emit, stop};
-use serde::Serialize;
+use common::process::{Action, Common, Failure, Made, Place, stop};
+use common::state::store::record::{Keep, Parameters};
+use serde::{Deserialize, Serialize};
 
 use crate::cli::FilesArgs;
 use crate::input::open_stream;
 
 #[derive(Serialize)]
 struct StatsReport<'a> {
-    files: Vec<Stats<'a>>,
+    files: Vec<Of<'a>>,
 }
 
 #[derive(Serialize)]
-struct Stats<'a> {
+struct Of<'a> {
     #[serde(serialize_with = "path_text")]
     file: &'a Path,
+    #[serde(flatten)]
+    stats: &'a Stats,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stats {
     header: Header,
     records: u64,
     bytes: u64,
@@ -39,7 +46,7 @@ struct Stats<'a> {
 }
 
 /// Least, mean and greatest of a quantity.
-#[derive(Serialize, Default)]
+#[derive(Serialize, Deserialize, Default)]
 struct Range {
     count: u64,
     least: i64,
@@ -63,14 +70,20 @@ impl Range {
 
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &FilesArgs) -> Result<(), Failure> {
-    let files = args.files.iter().map(|file| stats(common, file)).collect::<Result<_, _>>()?;
-    emit(common, &StatsReport { files })
+    let inputs = args.files.iter().map(|file| ("stream", file.clone())).collect();
+    let action = Action { parameters: Parameters::new(), inputs, place: Place::Nowhere, keep: Keep::Scratch };
+    let done = action.obtain(common, |_| {
+        let stats = args.files.iter().map(|file| stats(common, file)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Made::new(stats, vec![]))
+    })?;
+    let of = args.files.iter().zip(&done.value).map(|(file, stats)| Of { file, stats });
+    done.emit(common, &StatsReport { files: of.collect() })
 }
 
-fn stats<'a>(common: &Common, file: &'a Path) -> Result<Stats<'a>, Failure> {
+fn stats(common: &Common, file: &Path) -> Result<Stats, Failure> {
     let mut reader = open_stream(file)?;
     let header = *reader.header();
-    let mut stats = Stats::new(file, header);
+    let mut stats = Stats::new(header);
     let mut progress = common.progress("stats", "records", None);
     while let Some(chunk) = reader.next_chunk().in_file(file)? {
         stop::check()?;
@@ -84,10 +97,9 @@ fn stats<'a>(common: &Common, file: &'a Path) -> Result<Stats<'a>, Failure> {
     Ok(stats)
 }
 
-impl<'a> Stats<'a> {
-    fn new(file: &'a Path, header: Header) -> Self {
+impl Stats {
+    fn new(header: Header) -> Self {
         Self {
-            file,
             header,
             records: 0,
             bytes: 0,
@@ -131,14 +143,13 @@ impl<'a> Stats<'a> {
 
 impl fmt::Display for StatsReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.files.iter().try_for_each(|stats| write!(f, "{stats}"))
+        self.files.iter().try_for_each(|Of { file, stats }| write!(f, "{}\n{stats}", file.display()))
     }
 }
 
-impl fmt::Display for Stats<'_> {
+impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { records, won, drawn, lost, .. } = self;
-        writeln!(f, "{}", self.file.display())?;
         writeln!(f, "  records     {records} in {} bytes", self.bytes)?;
         writeln!(f, "  to move     {} Black, {} White", self.black_to_move, records - self.black_to_move)?;
         writeln!(f, "  outcomes    {won} won, {drawn} drawn, {lost} lost, for the side to move")?;

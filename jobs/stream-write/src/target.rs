@@ -7,15 +7,17 @@ use std::path::Path;
 
 use common::formats::mpk1::{Header, Writer};
 use common::process::failure::InFile;
-use common::process::{Common, Failure};
+use common::process::{Action, Common, Failure, Made, Obtained, Place};
 use common::state::digest::Digest;
 use common::state::output::{Output, same_file};
-use serde::Serialize;
+use common::state::store::record::{Keep, Parameters};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::TargetArgs;
 
 /// What became of the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
     /// It is new, or was replaced.
@@ -24,6 +26,8 @@ pub(crate) enum Outcome {
     Unchanged,
     /// Records were added to it.
     Appended,
+    /// The store had it: nothing was computed.
+    Cached,
     /// `--dry-run`: nothing was written.
     Planned,
 }
@@ -34,9 +38,40 @@ impl fmt::Display for Outcome {
             Self::Written => "written",
             Self::Unchanged => "unchanged",
             Self::Appended => "appended",
+            Self::Cached => "found in the store",
             Self::Planned => "planned, not written",
         })
     }
+}
+
+/// What a stream that was written comes to: what was made of the input, and what became of the output.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Written<T> {
+    pub(crate) counts: T,
+    pub(crate) outcome: Outcome,
+}
+
+/// Writes a stream, or finds it in the store, and puts it into place. `parameters` and the input are all that it
+/// depends on; `run` writes it to the path that it is given.
+pub(crate) fn obtain<'a, T: Serialize + DeserializeOwned>(
+    common: &Common,
+    args: &'a TargetArgs,
+    input: (&'static str, &Path),
+    parameters: Parameters,
+    run: impl FnOnce(&Path) -> Result<Written<T>, Failure>,
+) -> Result<Obtained<'a, Written<T>>, Failure> {
+    let path = args.output.as_path();
+    if same_file(input.1, path) {
+        return Err(Failure::usage("the output is the input").in_file(path).hint("choose another output"));
+    }
+    let (inputs, place) = (vec![(input.0, input.1.to_path_buf())], Place::File(path));
+    let action = Action { parameters, inputs, place, keep: Keep::Pinned };
+    let mut done = action.obtain(common, |at| Ok(Made::new(run(at)?, vec![at.into()])))?;
+    if done.is_cached() {
+        done.value.outcome = Outcome::Cached;
+    }
+    done.place(common)?;
+    Ok(done)
 }
 
 /// A stream in the making; none where nothing is to be written.
@@ -47,19 +82,9 @@ pub(crate) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Starts the stream that is made of `input`, with its header.
-    pub(crate) fn create(
-        common: &Common,
-        args: &'a TargetArgs,
-        input: &Path,
-        header: &Header,
-    ) -> Result<Self, Failure> {
-        let (path, force) = (args.output.as_path(), common.force);
-        if same_file(input, path) {
-            return Err(Failure::usage("the output is the input")
-                .in_file(path)
-                .hint("choose another output"));
-        }
+    /// Starts a stream with its header.
+    pub(crate) fn create(common: &Common, path: &'a Path, header: &Header) -> Result<Self, Failure> {
+        let force = common.force;
         header.encode().map_err(|error| Failure::usage(error).in_file(path))?;
         if common.dry_run {
             return Ok(Self { writer: None, path, force });

@@ -13,13 +13,15 @@ use std::path::Path;
 use common::formats::mpk1::{Header, PolicySource};
 use common::process::cli::path_text;
 use common::process::failure::InFile;
-use common::process::{Common, Failure, Input, emit, space};
+use common::process::{Common, Failure, Input, space};
+use common::state::store::record::{self, Parameters};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::batch::{Naming, Totals, convert};
 use crate::cli::{CorpusFormat, TeacherArgs};
 use crate::lines::LineReader;
-use crate::target::{Outcome, Target};
+use crate::target::{Outcome, Target, Written, obtain};
 use row::Converter;
 
 #[derive(Serialize)]
@@ -31,22 +33,26 @@ struct TeacherReport<'a> {
     records: u64,
     candidates: u64,
     refused: u64,
-    refused_by_reason: &'a std::collections::BTreeMap<&'static str, u64>,
+    refused_by_reason: &'a std::collections::BTreeMap<String, u64>,
     header: Header,
 }
 
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &TeacherArgs) -> Result<(), Failure> {
     let header = header(args);
-    let mut target = Target::create(common, &args.target, &args.corpus, &header)?;
-    let converter = Converter::new(header);
-    let totals = match format(args)? {
-        CorpusFormat::Parquet => from_parquet(common, args, &converter, &mut target)?,
-        CorpusFormat::Jsonl => from_jsonl(common, args, &converter, &mut target)?,
-    };
+    let done = obtain(common, &args.target, ("corpus", &args.corpus), parameters(args, &header), |at| {
+        let mut target = Target::create(common, at, &header)?;
+        let converter = Converter::new(header);
+        let counts = match format(args)? {
+            CorpusFormat::Parquet => from_parquet(common, args, at, &converter, &mut target)?,
+            CorpusFormat::Jsonl => from_jsonl(common, args, &converter, &mut target)?,
+        };
+        Ok(Written { counts, outcome: target.finish()? })
+    })?;
+    let Written { counts: totals, outcome } = &done.value;
     let report = TeacherReport {
         output: &args.target.output,
-        outcome: target.finish()?,
+        outcome: *outcome,
         rows: totals.read,
         records: totals.records,
         candidates: totals.candidates,
@@ -54,7 +60,18 @@ pub(crate) fn run(common: &Common, args: &TeacherArgs) -> Result<(), Failure> {
         refused_by_reason: &totals.refusals.by_name,
         header,
     };
-    emit(common, &report)
+    done.emit(common, &report)
+}
+
+/// What the stream depends on beside the corpus.
+fn parameters(args: &TeacherArgs, header: &Header) -> Parameters {
+    let TeacherArgs { skip_bad, format, columns, .. } = args;
+    record::parameters([
+        ("header", json!(header)),
+        ("skip_bad", json!(skip_bad)),
+        ("format", json!(format.map(|format| format!("{format:?}")))),
+        ("columns", json!(columns)),
+    ])
 }
 
 fn header(args: &TeacherArgs) -> Header {
@@ -89,13 +106,14 @@ fn format(args: &TeacherArgs) -> Result<CorpusFormat, Failure> {
 fn from_parquet(
     common: &Common,
     args: &TeacherArgs,
+    at: &Path,
     converter: &Converter,
     target: &mut Target<'_>,
 ) -> Result<Totals, Failure> {
     let path = args.corpus.as_path();
     let mut table = table::Table::open(File::open(path).in_file(path)?, &args.columns).in_file(path)?;
     // a record is 108 bytes and its candidates
-    space::check(common, &args.target.output, "the records", table.rows().saturating_mul(116))?;
+    space::check(common, at, "the records", table.rows().saturating_mul(116))?;
     let progress = common.progress("teacher", "rows", Some(table.rows()));
     let naming = Naming { path, unit: "row", skip_bad: args.skip_bad };
     let source = || table.next_batch().in_file(path);

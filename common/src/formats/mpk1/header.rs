@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 
@@ -17,7 +17,7 @@ const MAGIC: [u8; 4] = *b"MPK1";
 const VERSION: u16 = 1;
 
 /// From whose side `cp` and `value_q` are stated; `value_z` is always the mover's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pov {
     /// Side to move.
@@ -27,7 +27,7 @@ pub enum Pov {
 }
 
 /// Which half of a candidate carries the policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicySource {
     /// Visit counts of a tree search.
@@ -37,7 +37,7 @@ pub enum PolicySource {
 }
 
 /// Conventions of a stream. `None` is "not stated" or "not applicable", written as 0.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Bytes of a position; 96 for [`Packed`](super::Packed).
     pub packed_len: u16,

@@ -1,42 +1,15 @@
 //! Folded sets in the catalog.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
-
 use rusqlite::{Row, TransactionBehavior, params};
 use serde::Serialize;
 
 use super::{Catalog, CatalogError};
 use crate::formats::folded::Conventions;
 use crate::state::digest::Digest;
+use crate::state::stat::Stat;
 
 /// Revision of folded shards that the catalog records.
 const SCHEMA_VERSION: i64 = 1;
-
-/// What tells without reading that a file is the one that was read before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    /// Bytes.
-    pub size: u64,
-    /// Last change of content, in nanoseconds since 1970.
-    pub mtime_ns: i64,
-    /// Last change of anything, which nobody can set.
-    pub ctime_ns: i64,
-    /// Number of the file.
-    pub inode: u64,
-}
-
-impl From<&Metadata> for Stat {
-    fn from(meta: &Metadata) -> Self {
-        let ns = |seconds: i64, ns: i64| seconds.saturating_mul(1_000_000_000).saturating_add(ns);
-        Self {
-            size: meta.len(),
-            mtime_ns: ns(meta.mtime(), meta.mtime_nsec()),
-            ctime_ns: ns(meta.ctime(), meta.ctime_nsec()),
-            inode: meta.ino(),
-        }
-    }
-}
 
 /// Whether a set can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

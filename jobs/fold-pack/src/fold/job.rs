@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use common::formats::folded::{Conventions, Set};
+use common::formats::folded::{Conventions, Set, SetShard};
 use common::process::{Common, Failure, Progress};
 use rayon::ThreadPool;
 
 use super::gather::Gather;
 use super::group::Policy;
 use super::range::Range;
-use super::shards::{SetWriter, write_shards};
+use super::shards::{SetWriter, remove_strays, write_shards};
 use super::tasks::{Budget, cut};
 use crate::order::part_start;
 use crate::spool::Spool;
@@ -18,8 +18,7 @@ use crate::spool::Spool;
 const SHARD_RECORDS: u64 = 1_000_000;
 
 /// A fold whose records are spooled.
-pub(crate) struct FoldJob<'a> {
-    pub(crate) prefix: &'a Path,
+pub(crate) struct FoldJob {
     pub(crate) spools: Vec<Spool>,
     pub(crate) conventions: Conventions,
     pub(crate) policy: Policy,
@@ -29,7 +28,7 @@ pub(crate) struct FoldJob<'a> {
     pub(crate) budget: Budget,
 }
 
-impl FoldJob<'_> {
+impl FoldJob {
     /// Number of shards of the whole set.
     pub(crate) fn shards(&self) -> u32 {
         self.shards.unwrap_or_else(|| {
@@ -43,20 +42,27 @@ impl FoldJob<'_> {
         self.spools.iter().flat_map(|spool| spool.buckets()).map(|bucket| bucket.records).sum()
     }
 
-    /// Writes the shards of the range; what stood under the prefix is cleared away before.
-    pub(crate) fn run(&self, common: &Common, pool: &ThreadPool) -> Result<Set, Failure> {
+    /// Writes the shards of the range under a prefix; what stood there is cleared away before.
+    pub(crate) fn run(&self, common: &Common, pool: &ThreadPool, prefix: &Path) -> Result<Set, Failure> {
         let shards = self.shards();
         let own = self.range.shards(shards);
         let start = |shard: u32| part_start(shard.into(), shards.into());
-        let writer = SetWriter { prefix: self.prefix, conventions: self.conventions };
+        let writer = SetWriter { prefix, conventions: self.conventions };
         let limit = usize::try_from(self.budget.task).unwrap_or(usize::MAX);
         let gather = Gather { spools: &self.spools, shards, policy: &self.policy, limit };
         let mut progress = self.progress(common);
         let ranges = cut(&self.spools, start(own.start)..start(own.end), &self.budget);
         let written = write_shards(pool, &gather, ranges, &self.budget, &writer, &mut progress)?;
-        let last = if own.end == shards { usize::MAX } else { own.end as usize };
-        writer.remove_strays(&written, own.start as usize..last)?;
+        self.remove_strays(prefix, &written)?;
         Ok(Set::new(self.conventions, written))
+    }
+
+    /// Removes shards of the range that a former run left under a prefix.
+    pub(crate) fn remove_strays(&self, prefix: &Path, written: &[SetShard]) -> Result<(), Failure> {
+        let shards = self.shards();
+        let own = self.range.shards(shards);
+        let last = if own.end == shards { usize::MAX } else { own.end as usize };
+        remove_strays(prefix, written, own.start as usize..last)
     }
 
     fn progress(&self, common: &Common) -> Progress {

@@ -128,21 +128,20 @@ impl SetWriter<'_> {
         let file = ShardWriter::new(Digesting::new(output), &self.conventions).in_file(&path)?;
         Ok(OpenShard { shard, path, rows: 0, records: 0, file })
     }
+}
 
-    /// Removes shards of this prefix that a former run left and this one did not write. `owned` are the numbers that
-    /// this run answers for.
-    pub fn remove_strays(&self, written: &[SetShard], owned: Range<usize>) -> Result<(), Failure> {
-        let folder = folder_of(self.prefix);
-        for entry in fs_err::read_dir(folder)? {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default();
-            let kept = written.iter().any(|shard| *shard.file == *name);
-            if !kept && shard_index(self.prefix, &path).is_some_and(|index| owned.contains(&index)) {
-                fs_err::remove_file(&path)?;
-            }
+/// Removes shards of a prefix that a former run left and this one did not write. `owned` are the numbers that this run
+/// answers for.
+pub fn remove_strays(prefix: &Path, written: &[SetShard], owned: Range<usize>) -> Result<(), Failure> {
+    for entry in fs_err::read_dir(folder_of(prefix))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        let kept = written.iter().any(|shard| *shard.file == *name);
+        if !kept && shard_index(prefix, &path).is_some_and(|index| owned.contains(&index)) {
+            fs_err::remove_file(&path)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 impl OpenShard {

@@ -21,8 +21,6 @@ const VERSION: u32 = 1;
 pub(super) struct PartitionFile {
     format: String,
     version: u32,
-    /// Stream that was partitioned, as it was named.
-    pub(super) stream: String,
     /// The stream's header, in hexadecimal.
     header: String,
     /// Seed of the row order.
@@ -45,7 +43,6 @@ pub(super) fn spool_path(folder: &Path) -> PathBuf {
 
 impl PartitionFile {
     pub(super) fn new(
-        stream: &Path,
         header: &Header,
         seed: u64,
         buckets: Vec<Bucket>,
@@ -53,8 +50,8 @@ impl PartitionFile {
     ) -> Result<Self, Failure> {
         let records = buckets.iter().map(|bucket| bucket.records).sum();
         let header = header.encode()?.iter().map(|byte| format!("{byte:02x}")).collect();
-        let (format, stream, seal) = (FORMAT.into(), stream.display().to_string(), String::new());
-        let mut file = Self { format, version: VERSION, stream, header, seed, records, buckets, spool, seal };
+        let (format, seal) = (FORMAT.into(), String::new());
+        let mut file = Self { format, version: VERSION, header, seed, records, buckets, spool, seal };
         file.seal = file.expected_seal();
         Ok(file)
     }

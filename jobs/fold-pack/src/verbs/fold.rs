@@ -1,17 +1,19 @@
 //! `fold`: folders of buckets to the shards of a key range.
 
+use std::path::PathBuf;
+
 use common::formats::folded::Conventions;
 use common::formats::folded::set::set_path;
 use common::formats::mpk1::Header;
-use common::process::failure::InFile;
 use common::process::parallel::pool;
-use common::process::{Common, Exit, Failure, emit};
-use common::state::output::Output;
+use common::process::{Action, Common, Exit, Failure, Made, Place, emit};
+use common::state::output::folder_of;
+use common::state::store::record::Keep;
 
-use super::buckets::Buckets;
-use super::pack::{check_prefix, finish_set};
-use super::parts::{self, Part};
+use super::buckets::{Buckets, json_path, spool_path};
+use super::parts::{self, Part, part_path};
 use super::plan::Plan;
+use super::sets::{self, check_prefix};
 use super::summary::Summary;
 use crate::cli::FoldArgs;
 use crate::conventions::Agreement;
@@ -25,9 +27,8 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
     let prefix = args.shards.prefix.as_path();
     check_prefix(prefix)?;
     let (opened, header, seed) = open(args)?;
-    let inputs = opened.iter().map(|buckets| buckets.digest.clone()).collect();
+    let parts = opened.iter().map(|buckets| buckets.digest.clone()).collect();
     let job = FoldJob {
-        prefix,
         spools: opened.into_iter().map(|buckets| buckets.spool).collect(),
         conventions: Conventions::of_fold(&header, args.shards.temperature, seed),
         policy: Policy::new(&header, args.shards.temperature),
@@ -41,25 +42,44 @@ pub(crate) fn run(common: &Common, args: &FoldArgs) -> Result<(), Failure> {
             Plan { output: prefix, planned: true, inputs, bytes: None, buckets: None, records, shards };
         return emit(common, &plan);
     }
-    let pool = pool(common.threads())?;
-    if args.range == Range::ALL {
-        let set_file = Output::create(&set_path(prefix)).in_file(&set_path(prefix))?;
-        parts::begin(prefix, None, args.range)?;
-        let set = job.run(common, &pool)?;
-        finish_set(set_file, &set)?;
-        return emit(common, &Summary::of_set(prefix, set));
-    }
-    let planned = Part::new(inputs, job.conventions, job.shards());
-    parts::begin(prefix, Some(&planned), args.range)?;
-    let part = planned.with(job.run(common, &pool)?);
-    let summary = match part.publish(prefix, args.range)? {
-        (_, Some(set)) => Summary::of_set(prefix, set),
-        (part, None) => {
-            let (conventions, shards) = part.into_shards();
-            Summary::new(prefix, conventions, shards, false)
-        }
+    let action = Action {
+        parameters: args.shards.parameters([("range", args.range.to_string().into())]),
+        inputs: args
+            .folders
+            .iter()
+            .flat_map(|folder| [json_path(folder), spool_path(folder)])
+            .map(input)
+            .collect(),
+        place: Place::Prefix(prefix),
+        keep: Keep::Dataset,
     };
-    emit(common, &summary)
+    if args.range == Range::ALL {
+        return sets::obtain(common, action, prefix, |at| job.run(common, &pool(common.threads())?, at));
+    }
+    let (range, planned) = (args.range, Part::new(parts, job.conventions, job.shards()));
+    let mut done = action.obtain(common, |at| {
+        parts::begin(at, Some(&planned), range)?;
+        let part = planned.clone().with(job.run(common, &pool(common.threads())?, at)?);
+        part.write(at, range)?;
+        let files = part.shards.iter().map(|shard| folder_of(at).join(&shard.file));
+        let files = files.chain([part_path(at, range)]).collect();
+        Ok(Made::new(part, files))
+    })?;
+    if done.place_after(common, || parts::begin(prefix, Some(&planned), range))? {
+        job.remove_strays(prefix, &done.value.shards)?;
+    }
+    let summary = match done.value.complete(prefix, range)? {
+        Some(set) => {
+            done.add_output(common, &set_path(prefix))?;
+            Summary::of_set(prefix, set)
+        }
+        None => Summary::new(prefix, done.value.conventions, done.value.shards.clone(), false),
+    };
+    done.emit(common, &summary)
+}
+
+fn input(path: PathBuf) -> (&'static str, PathBuf) {
+    ("partition", path)
 }
 
 /// Opens the folders and holds them to one another.
@@ -67,7 +87,7 @@ fn open(args: &FoldArgs) -> Result<(Vec<Buckets>, Header, u64), Failure> {
     let (mut opened, mut agreement): (Vec<Buckets>, _) = (vec![], Agreement::default());
     for folder in &args.folders {
         let buckets = Buckets::open(folder)?;
-        let name = format!("{} ({})", folder.display(), buckets.file.stream);
+        let name = folder.display().to_string();
         agreement.add(&name, &buckets.header)?;
         if let Some(first) = opened.first().filter(|first| first.file.seed != buckets.file.seed) {
             return Err(Failure::new(Exit::Mixed, "the partitions differ in their seed")

@@ -1,20 +1,18 @@
 //! `pack`: streams to a set, on this machine.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use common::formats::folded::set::{set_path, to_json};
-use common::formats::folded::{Conventions, Set};
+use common::formats::folded::Conventions;
 use common::formats::mpk1::Header;
 use common::process::failure::InFile;
 use common::process::parallel::pool;
-use common::process::{Common, Failure, emit, space};
-use common::state::output::{Output, folder_of, same_file};
+use common::process::{Action, Common, Failure, Place, emit, space};
+use common::state::output::{folder_of, same_file};
+use common::state::store::record::Keep;
 use rayon::ThreadPool;
 
-use super::parts;
 use super::plan::Plan;
-use super::summary::Summary;
+use super::sets::{self, check_prefix};
 use crate::cli::PackArgs;
 use crate::conventions::Agreement;
 use crate::fold::group::Policy;
@@ -33,7 +31,6 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
     let header = agreement.header();
     let budget = Budget::new(args.memory.memory.0, common.threads());
     let buckets = args.buckets.buckets.unwrap_or_else(|| default_buckets(bytes, &budget));
-    space::check(common, prefix, "the spools", bytes.unwrap_or(0))?;
     if common.dry_run {
         let (inputs, shards) = (args.streams.len(), args.shards.shards);
         let plan = Plan {
@@ -47,48 +44,31 @@ pub(crate) fn run(common: &Common, args: &PackArgs) -> Result<(), Failure> {
         };
         return emit(common, &plan);
     }
-    // held from here to the end: whoever folds to this prefix meanwhile is turned away
-    let set_file = Output::create(&set_path(prefix)).in_file(&set_path(prefix))?;
-    let pool = pool(common.threads())?;
     let (order, memory) = (Order::new(args.seed.seed), args.memory.memory.0);
     let partition = Partition { order, buckets, memory };
-    let (spool, agreed) = spool_all(common, args, &pool, &partition)?;
-    let Some(header) = agreed.as_ref().or(header) else { return Err(Failure::usage("no stream is given")) };
-    let job = FoldJob {
-        prefix,
-        spools: vec![spool],
-        conventions: Conventions::of_fold(header, args.shards.temperature, args.seed.seed),
-        policy: Policy::new(header, args.shards.temperature),
-        shards: args.shards.shards,
-        range: Range::ALL,
-        budget,
+    let action = Action {
+        parameters: args.shards.parameters([("seed", args.seed.seed.into())]),
+        inputs: args.streams.iter().map(|stream| ("stream", stream.clone())).collect(),
+        place: Place::Prefix(prefix),
+        keep: Keep::Dataset,
     };
-    parts::begin(prefix, None, Range::ALL)?;
-    let set = job.run(common, &pool)?;
-    finish_set(set_file, &set)?;
-    emit(common, &Summary::of_set(prefix, set))
-}
-
-/// Writes the set's file, which makes the set.
-pub(super) fn finish_set(mut file: Output, set: &Set) -> Result<(), Failure> {
-    let path = file.target().to_owned();
-    file.write_all(to_json(set).as_bytes()).in_file(&path)?;
-    file.publish().in_file(&path)
-}
-
-/// A prefix must end with a name.
-pub(super) fn check_prefix(prefix: &Path) -> Result<(), Failure> {
-    let text = prefix.to_string_lossy();
-    if prefix.file_name().is_none() || text.ends_with('/') || prefix.is_dir() {
-        return Err(Failure::usage("a folder where a path with a name is expected")
-            .in_file(prefix)
-            .hint("`-o shards/v1` makes shards/v1-00000.parquet and shards/v1.set.json"));
-    }
-    if prefix.file_name().is_some_and(|name| name.to_str().is_none()) {
-        return Err(Failure::usage("the name of a set must be UTF-8, as it stands in the set's record")
-            .in_file(prefix));
-    }
-    Ok(())
+    sets::obtain(common, action, prefix, |at| {
+        space::check(common, at, "the spools", bytes.unwrap_or(0))?;
+        let pool = pool(common.threads())?;
+        let (spool, agreed) = spool_all(common, args, folder_of(at), &pool, &partition)?;
+        let Some(header) = agreed.as_ref().or(header) else {
+            return Err(Failure::usage("no stream is given"));
+        };
+        let job = FoldJob {
+            spools: vec![spool],
+            conventions: Conventions::of_fold(header, args.shards.temperature, args.seed.seed),
+            policy: Policy::new(header, args.shards.temperature),
+            shards: args.shards.shards,
+            range: Range::ALL,
+            budget,
+        };
+        job.run(common, &pool, at)
+    })
 }
 
 /// Reads the headers of all streams that are files, so that a mix is refused before any work; and their bytes, where
@@ -112,10 +92,10 @@ fn look(streams: &[PathBuf]) -> Result<(Agreement, Option<u64>), Failure> {
 fn spool_all(
     common: &Common,
     args: &PackArgs,
+    folder: &Path,
     pool: &ThreadPool,
     partition: &Partition,
 ) -> Result<(Spool, Option<Header>), Failure> {
-    let folder = folder_of(&args.shards.prefix);
     let file = tempfile::tempfile_in(folder).in_file(folder)?;
     let mut spool = SpoolWriter::new(file, partition.buckets, partition.block_len()).in_file(folder)?;
     let mut progress = common.progress("partition", "records", None);

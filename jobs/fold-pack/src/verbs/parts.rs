@@ -23,10 +23,10 @@ use crate::fold::range::Range;
 pub(super) struct Part {
     /// Digests of the partitions, ascending: ranges of other inputs are no parts of this set.
     inputs: Vec<Digest>,
-    conventions: Conventions,
+    pub(super) conventions: Conventions,
     /// Shards of the whole set.
     of_shards: u32,
-    shards: Vec<SetShard>,
+    pub(super) shards: Vec<SetShard>,
 }
 
 impl Part {
@@ -41,32 +41,31 @@ impl Part {
         Self { shards: set.shards, ..self }
     }
 
-    /// Records this part; the whole set where all others are there.
-    pub(super) fn publish(self, prefix: &Path, range: Range) -> Result<(Self, Option<Set>), Failure> {
+    /// Records this part.
+    pub(super) fn write(&self, prefix: &Path, range: Range) -> Result<(), Failure> {
         let path = part_path(prefix, range);
-        write_whole(&path, to_json(&self).as_bytes()).in_file(&path)?;
+        write_whole(&path, to_json(self).as_bytes()).in_file(&path)
+    }
+
+    /// The whole set, written where all other parts are recorded.
+    pub(super) fn complete(&self, prefix: &Path, range: Range) -> Result<Option<Set>, Failure> {
         let mut shards = vec![];
         for index in 0..range.of {
             match read(&part_path(prefix, Range { index, ..range })) {
-                Some(part) if part.belongs_with(&self) => shards.extend(part.shards),
-                _ => return Ok((self, None)),
+                Some(part) if part.belongs_with(self) => shards.extend(part.shards),
+                _ => return Ok(None),
             }
         }
         let set = Set::new(self.conventions, shards);
         let set_path = set_path(prefix);
         // another range that ends at the same time writes the same bytes
-        while let Err(error) = write_whole(&set_path, to_json(&set).as_bytes()) {
-            match error {
-                LockError::Held => std::thread::sleep(Duration::from_millis(5)),
-                LockError::Io(error) => return Err(error).in_file(&set_path),
+        while std::fs::read(&set_path).ok().is_none_or(|there| there != to_json(&set).as_bytes()) {
+            match write_whole(&set_path, to_json(&set).as_bytes()) {
+                Err(LockError::Held) => std::thread::sleep(Duration::from_millis(5)),
+                written => written.in_file(&set_path)?,
             }
         }
-        Ok((self, Some(set)))
-    }
-
-    /// What this part wrote.
-    pub(super) fn into_shards(self) -> (Conventions, Vec<SetShard>) {
-        (self.conventions, self.shards)
+        Ok(Some(set))
     }
 
     fn belongs_with(&self, other: &Self) -> bool {
@@ -105,13 +104,16 @@ fn is_part_number(text: &str) -> bool {
     numbers.is_some_and(|(index, of)| index.parse::<u32>().is_ok() && of.parse::<u32>().is_ok())
 }
 
-/// Whether a file is one that a fold may replace: a shard of ours, also where its rows are damaged.
+/// Whether a file is one that a fold may replace: a link, or a shard of ours, also where its rows are damaged.
 fn is_shard(path: &Path) -> bool {
+    if path.is_symlink() {
+        return true;
+    }
     let footer = File::open(path).map_err(Into::into).and_then(|file| Footer::read(&file));
     footer.is_ok_and(|footer| footer.pairs().any(|(key, _)| key == "shuffle_seed"))
 }
 
-fn part_path(prefix: &Path, range: Range) -> PathBuf {
+pub(super) fn part_path(prefix: &Path, range: Range) -> PathBuf {
     let name = prefix.file_name().unwrap_or_default().to_string_lossy();
     folder_of(prefix).join(format!(".{name}.part-{}-of-{}.json", range.index, range.of))
 }

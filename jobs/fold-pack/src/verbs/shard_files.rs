@@ -41,11 +41,16 @@ impl ShardFile {
     }
 }
 
+/// Whether a path is named like the record of a set.
+pub(super) fn is_set(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
 /// Opens shards, and the shards of sets.
 pub(super) fn open_all(files: &[PathBuf]) -> Result<Vec<ShardFile>, Failure> {
     let mut shards = vec![];
     for path in files {
-        if path.extension().is_some_and(|extension| extension == "json") {
+        if is_set(path) {
             let set = Set::read(path).in_file(path)?;
             let beside = |shard: &common::formats::folded::SetShard| folder_of(path).join(&shard.file);
             shards.extend(

@@ -4,14 +4,16 @@ use std::fmt;
 
 use common::formats::folded::{Conventions, Rows};
 use common::formats::mpk1::packed::{Side, side_to_move};
-use common::process::{Common, Failure, emit};
-use serde::Serialize;
+use common::process::{Action, Common, Failure, Made, Place};
+use common::state::store::record::{self, Keep};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::shard_files::open_all;
+use super::shard_files::{ShardFile, is_set, open_all};
 use crate::cli::StatsArgs;
 use crate::shuffle::{BLOCKS, BlockRatio};
 
-#[derive(Serialize, Default)]
+#[derive(Serialize, Deserialize, Default)]
 struct StatsReport {
     shards: usize,
     rows: u64,
@@ -28,17 +30,36 @@ struct StatsReport {
     mates: u64,
     /// Spread of the means of 24 blocks of rows, over what independent rows would show: about 1 for shuffled rows.
     block_ratios: Ratios,
+    histograms: Histograms,
+}
+
+/// Rows by a quantity; the last count is of the greatest that occurs.
+#[derive(Serialize, Deserialize, Default)]
+struct Histograms {
+    /// By 10 plies.
+    ply_by_10: Vec<u64>,
+    /// By the number of candidates, from 0.
+    candidates: Vec<u64>,
+    /// By the weight's power of two: 1, 2 to 3, 4 to 7.
+    weight_log2: Vec<u64>,
+}
+
+fn count(counts: &mut Vec<u64>, bin: usize) {
+    if counts.len() <= bin {
+        counts.resize(bin + 1, 0);
+    }
+    counts[bin] += 1;
 }
 
 /// Least, mean and greatest.
-#[derive(Serialize, Default)]
+#[derive(Serialize, Deserialize, Default)]
 struct Span {
     least: u64,
     mean: f64,
     greatest: u64,
 }
 
-#[derive(Serialize, Default)]
+#[derive(Serialize, Deserialize, Default)]
 struct Ratios {
     ply: Option<f64>,
     side_to_move: Option<f64>,
@@ -49,10 +70,22 @@ struct Ratios {
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &StatsArgs) -> Result<(), Failure> {
     let shards = open_all(&args.files)?;
+    let sets = args.files.iter().filter(|file| is_set(file)).map(|set| ("set", set.clone()));
+    let action = Action {
+        parameters: record::parameters([("assume", json!(args.assume.assume.0))]),
+        inputs: sets.chain(shards.iter().map(|shard| ("shard", shard.path.clone()))).collect(),
+        place: Place::Nowhere,
+        keep: Keep::Scratch,
+    };
+    let done = action.obtain(common, |_| Ok(Made::new(count_all(common, args, &shards)?, vec![])))?;
+    done.emit(common, &done.value)
+}
+
+fn count_all(common: &Common, args: &StatsArgs, shards: &[ShardFile]) -> Result<StatsReport, Failure> {
     let total = shards.iter().map(|shard| shard.shard.rows()).sum();
     let mut tally = Tally::new(total);
     let mut progress = common.progress("stats", "rows", Some(total));
-    for shard in &shards {
+    for shard in shards {
         let conventions = shard.conventions(&args.assume.assume.0)?;
         shard.each_group(|rows| {
             tally.add(rows, &conventions);
@@ -60,7 +93,7 @@ pub(crate) fn run(common: &Common, args: &StatsArgs) -> Result<(), Failure> {
             Ok(())
         })?;
     }
-    emit(common, &tally.report(shards.len()))
+    Ok(tally.report(shards.len()))
 }
 
 struct Tally {
@@ -90,6 +123,10 @@ impl Tally {
             report.black_to_move += u64::from(black);
             report.ply.stretch(ply);
             report.candidates.stretch(candidates.len() as u64);
+            let histograms = &mut report.histograms;
+            count(&mut histograms.ply_by_10, ply as usize / 10);
+            count(&mut histograms.candidates, candidates.len());
+            count(&mut histograms.weight_log2, weight.max(1).ilog2() as usize);
             self.plies += ply;
             self.listed += candidates.len() as u64;
             report.value_z_mean += f64::from(rows.value_z[row]);

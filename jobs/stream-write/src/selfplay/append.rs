@@ -15,10 +15,10 @@ use super::add_game;
 use crate::batch::{Batch, Totals};
 use crate::cli::SelfplayArgs;
 use crate::lines::LineReader;
-use crate::target::Outcome;
+use crate::target::{Outcome, Written};
 
 /// Appends games to the stream. A game that is refused ends the run where it stands: what came before is kept.
-pub(super) fn run(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outcome), Failure> {
+pub(super) fn run(common: &Common, args: &SelfplayArgs) -> Result<Written<Totals>, Failure> {
     let path = args.target.output.as_path();
     let mut lines = LineReader::eager(Input::open(&args.games)?);
     let mut stream = if common.dry_run { None } else { Some(Stream::open(path)?) };
@@ -43,7 +43,8 @@ pub(super) fn run(common: &Common, args: &SelfplayArgs) -> Result<(Totals, Outco
         }
     }
     stop::check()?;
-    Ok((totals, if common.dry_run { Outcome::Planned } else { Outcome::Appended }))
+    let outcome = if common.dry_run { Outcome::Planned } else { Outcome::Appended };
+    Ok(Written { counts: totals, outcome })
 }
 
 /// A stream under its exclusive lock, whole up to `len`.
