@@ -8,9 +8,17 @@ binaries := env("CARGO_TARGET_DIR", justfile_directory() / "target") / "release"
 default:
     @just --list --unsorted
 
-# corpus and games of tests/data to folded shards under results/demo, with a summary
-demo: build
-    PATH="{{ binaries }}:$PATH" sh workflows/shogi/demo.sh
+# the bundled corpus and games to folded shards, a catalog and a report under results/
+demo: (run "shogi")
+
+# run a workflow, from wherever it stands: `run shogi my.yaml`; options of Snakemake behind --
+run WORKFLOW *ARGS: build
+    PATH="{{ binaries }}:$PATH" python3 workflows/run.py --from "{{ invocation_directory() }}" "$@"
+
+# make the report of a workflow's results anew, and say where it is
+report RESULTS="results/shogi":
+    python3 workflows/report.py "{{ RESULTS }}" -o "{{ RESULTS }}/report.html"
+    @echo "report: {{ RESULTS }}/report.html"
 
 # run all tests, end-to-end ones on real data included
 test:
@@ -33,7 +41,7 @@ lint:
 snapshots:
     INSTA_UPDATE=always cargo test --release --locked --package end-to-end cli::
 
-# remove results and build products
+# remove results and build products; the store stays (`spill-purge store` bounds it)
 clean:
     rm -rf results
     cargo clean

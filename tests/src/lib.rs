@@ -111,6 +111,7 @@ impl Folder {
 
     /// Puts a file into the folder.
     pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs_err::create_dir_all(self.join(name).parent().expect("a folder")).expect("the folder is writable");
         fs_err::write(self.join(name), bytes).expect("the folder is writable");
     }
 

@@ -308,3 +308,85 @@ fn cpu_s() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        common: Common,
+    }
+
+    /// A folder with an input, and the common options of a job that uses a store in it.
+    fn start() -> (tempfile::TempDir, Common) {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("in"), "input").unwrap();
+        let store = folder.path().join("store");
+        let args = ["job", "--quiet", "--store"].map(Into::into).into_iter().chain([store.into_os_string()]);
+        (folder, Cli::parse_from(args).common)
+    }
+
+    fn action<'a>(folder: &Path, output: &'a Path) -> Action<'a> {
+        let (parameters, inputs) = (Parameters::new(), vec![("input", folder.join("in"))]);
+        Action { parameters, inputs, place: Place::File(output), keep: Keep::Dataset }
+    }
+
+    fn write(at: &Path, reproducible: bool) -> Result<Made<u32>, Failure> {
+        fs_err::write(at, "output")?;
+        Ok(Made { value: 7, files: vec![at.into()], reproducible })
+    }
+
+    #[test]
+    fn an_input_that_changes_meanwhile_gives_no_result() {
+        let (folder, common) = start();
+        let output = folder.path().join("out");
+        let failed = action(folder.path(), &output).obtain(&common, |at| {
+            fs_err::write(folder.path().join("in"), "other")?;
+            write(at, true)
+        });
+        assert_eq!(failed.unwrap_err().exit(), Exit::Unlike);
+        let mut done = action(folder.path(), &output).obtain(&common, |at| write(at, true)).unwrap();
+        assert!(!done.is_cached());
+        done.place(&common).unwrap();
+        assert!(output.is_symlink());
+        let never = |_: &Path| -> Result<Made<u32>, Failure> { unreachable!("the store has it") };
+        drop(done);
+        assert_eq!(action(folder.path(), &output).obtain(&common, never).unwrap().value, 7);
+    }
+
+    #[test]
+    fn what_is_not_reproducible_is_never_stored() {
+        let (folder, common) = start();
+        let output = folder.path().join("out");
+        for _ in 0..2 {
+            let mut done = action(folder.path(), &output).obtain(&common, |at| write(at, false)).unwrap();
+            done.place(&common).unwrap();
+            assert!(!done.is_cached());
+            assert_eq!(fs_err::read(&output).unwrap(), b"output");
+            assert!(!output.is_symlink());
+        }
+        assert_eq!(
+            fs_err::read_dir(folder.path().join("store"))
+                .unwrap()
+                .filter(|entry| { entry.as_ref().is_ok_and(|entry| entry.file_name() == "blobs") })
+                .count(),
+            0
+        );
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_nothing() {
+        let (folder, common) = start();
+        let output = folder.path().join("out");
+        let failed = action(folder.path(), &output).obtain(&common, |at| -> Result<Made<u32>, Failure> {
+            write(at, true)?;
+            Err(Failure::bad_data("no"))
+        });
+        assert_eq!(failed.unwrap_err().exit(), Exit::BadData);
+        assert!(!output.exists());
+        assert_eq!(fs_err::read_dir(folder.path().join("store/tmp")).unwrap().count(), 0);
+    }
+}

@@ -1,14 +1,23 @@
-//! Every job in one program, so that the tests find them: `job NAME ARGS`.
+//! Every job in one program, so that the tests find them: `job NAME ARGS`, or a link of a job's name to it.
 
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut args = std::env::args_os().skip(1).peekable();
-    match args.peek().and_then(|name| name.to_str()) {
-        Some("catalog-sync") => catalog_sync::main(args),
-        Some("spill-purge") => spill_purge::main(args),
-        Some("stream-write") => stream_write::main(args),
-        Some("fold-pack") => fold_pack::main(args),
-        name => panic!("no job is named {name:?}"),
-    }
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let linked = args.first().and_then(|program| run(Path::new(program).file_name()?.to_str()?, &args));
+    let named = || args.get(1).and_then(|name| run(name.to_str()?, &args[1..]));
+    linked.or_else(named).unwrap_or_else(|| panic!("no job is named by {args:?}"))
+}
+
+fn run(name: &str, args: &[OsString]) -> Option<ExitCode> {
+    let args = args.to_vec();
+    Some(match name {
+        "catalog-sync" => catalog_sync::main(args),
+        "fold-pack" => fold_pack::main(args),
+        "spill-purge" => spill_purge::main(args),
+        "stream-write" => stream_write::main(args),
+        _ => return None,
+    })
 }

@@ -78,42 +78,65 @@ fn memory_is_flat() {
     }
 }
 
+/// Runs a shell script that may mount file systems, with a job as its arguments; nothing where nobody may.
+fn mounting(folder: &Folder, script: &str, line: &str) -> Option<Done> {
+    let job = folder.command(line);
+    let mut shell = Command::new("unshare");
+    let root = Command::new("id").arg("-u").output().unwrap().stdout.starts_with(b"0\n");
+    shell.args(if root { &["--mount"][..] } else { &["--mount", "--map-root-user"] });
+    shell.args(["sh", "-c", script, "sh"]).arg(job.get_program()).args(job.get_args());
+    let done = Done::from(shell.current_dir(folder.path()).output().unwrap());
+    if done.code == Some(99) || done.stderr.contains("unshare:") {
+        eprintln!("not tested: this machine lets nobody mount a file system: {}", done.stderr);
+        return None;
+    }
+    Some(done)
+}
+
+const SMALL: &str = "mount -t tmpfs -o size=1m none small || exit 99\n\
+                     echo kept > small/kept; \"$@\"; code=$?; ls -A small | sed 's/^/left /' >&2; exit $code";
+
 /// A file system of 1 MiB: exit 7, nothing half-written, and what was there is still there.
 #[test]
 fn a_full_disk_is_exit_7_and_leaves_nothing() {
     let folder = folder().streams();
     std::fs::create_dir(folder.join("small")).unwrap();
     let corpus = data("teacher_corpus.parquet");
-    let on_small_disk = |line: &str| {
-        let job = folder.command(line);
-        let script = "mount -t tmpfs -o size=1m none small || exit 99\n\
-                      echo kept > small/kept; \"$@\"; code=$?; ls -A small | sed 's/^/left /' >&2; exit $code";
-        let mut shell = Command::new("unshare");
-        let root = Command::new("id").arg("-u").output().unwrap().stdout.starts_with(b"0\n");
-        shell.args(if root { &["--mount"][..] } else { &["--mount", "--map-root-user"] });
-        shell.args(["sh", "-c", script, "sh"]).arg(job.get_program()).args(job.get_args());
-        Done::from(shell.current_dir(folder.path()).output().unwrap())
-    };
-    let teacher = format!(
-        "stream-write teacher {} -o small/t.mpk1 {}",
-        corpus.display(),
-        end_to_end::TEACHER.join(" ")
-    );
+    let teacher = format!("stream-write teacher {} {}", corpus.display(), end_to_end::TEACHER.join(" "));
     let games = format!("stream-write selfplay {} -o small/s.mpk1", data("selfplay_games.jsonl").display());
-    for line in
-        [&teacher, &games, "fold-pack pack t.mpk1 -o small/t", "fold-pack partition t.mpk1 -o small/p"]
-    {
-        let done = on_small_disk(line);
-        if done.code == Some(99) || done.stderr.contains("unshare:") {
-            eprintln!("not tested: this machine lets nobody mount a file system: {}", done.stderr);
-            return;
-        }
+    for line in [
+        &format!("{teacher} -o small/t.mpk1"),
+        &games,
+        "fold-pack pack t.mpk1 -o small/t",
+        "fold-pack partition t.mpk1 -o small/p",
+        &format!("{teacher} -o u.mpk1 --store small/store"),
+        "fold-pack pack s.mpk1 -o u --store small/store",
+    ] {
+        let Some(done) = mounting(&folder, SMALL, line) else { return };
         done.assert_fails(line, 7, &["hint", "space"]);
         let left: Vec<&str> = done.stderr.lines().filter_map(|line| line.strip_prefix("left ")).collect();
-        assert!(left == ["kept"] || left == ["kept", "p"], "{line}: {left:?}");
+        assert!(matches!(left[..], ["kept"] | ["kept", "p" | "store"]), "{line}: {left:?}");
+        assert_eq!(folder.names(), ["s.mpk1", "small", "t.mpk1"]);
     }
     // appended games stay whole: the stream ends with the last that fitted
-    let done = on_small_disk(&format!("{games} --append"));
+    let Some(done) = mounting(&folder, SMALL, &format!("{games} --append")) else { return };
     done.assert_fails("append", 7, &["space"]);
     assert!(done.stderr.ends_with("left kept\nleft s.mpk1\n"), "{}", done.stderr);
+}
+
+/// A store that may only be read, full or empty: a clear error, and nothing in the work tree.
+#[test]
+fn a_read_only_store_is_an_error() {
+    let folder = folder().streams();
+    std::fs::create_dir(folder.join("small")).unwrap();
+    for filled in ["true", "\"$@\" -q && rm x.*"] {
+        let script = format!(
+            "mount -t tmpfs none small && mkdir small/store || exit 99; {filled}; \
+             mount -o remount,ro small || exit 99; \"$@\""
+        );
+        let line = "fold-pack pack t.mpk1 -o x --store small/store";
+        let Some(done) = mounting(&folder, &script, line) else { return };
+        done.assert_fails(line, 2, &["Read-only file system", "small/store"]);
+        assert!(!folder.join("x.set.json").exists());
+    }
 }

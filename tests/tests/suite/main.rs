@@ -12,7 +12,9 @@ mod mixing;
 mod selfplay;
 mod sets;
 mod shuffle;
+mod store;
 mod teacher;
+mod workflow;
 
 use end_to_end::Folder;
 
