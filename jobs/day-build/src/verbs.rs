@@ -1,0 +1,3 @@
+//! One module a verb.
+
+pub(crate) mod build;
