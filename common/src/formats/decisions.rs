@@ -6,6 +6,7 @@ pub mod date;
 mod group;
 pub mod manifest;
 mod read;
+pub mod scan;
 mod schema;
 mod write;
 
@@ -14,5 +15,6 @@ pub use date::Date;
 pub use group::{Cell, Data, Group, Lists, Texts, Word};
 pub use manifest::Manifest;
 pub use read::{Day, Projection};
+pub use scan::Scan;
 pub use schema::{GROUP_ROWS, SCHEMA_VERSION, schema};
 pub use write::{check, day_writer, encode, encode_column, resume_day};

@@ -19,8 +19,24 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Extract results, names and decks of archives, which ratings are made from
+    Scan(ScanArgs),
     /// Build the day of each archive
     Build(BuildArgs),
+    /// Show what a day states and holds: schema, row groups, counts, one decision
+    Inspect(InspectArgs),
+    /// Hold days to their manifests and every row to the rules
+    Verify(VerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    /// Archives, each named after its day: 2026-07-28.zip
+    #[arg(required = true, value_name = "ZIP")]
+    pub(crate) archives: Vec<PathBuf>,
+    /// Folder for DATE.scan.json
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -67,6 +83,32 @@ pub(crate) struct BuildArgs {
     /// First day of the competition, which the position of a day is counted from
     #[arg(long, value_name = "DATE")]
     pub(crate) competition_start: Option<Date>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Day: its Parquet file or its manifest
+    #[arg(value_name = "DAY")]
+    pub(crate) day: PathBuf,
+    /// Row whose decision is shown, from 0
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 0)]
+    pub(crate) row: u64,
+    /// Cards, as a table: names instead of numbers
+    #[arg(long, value_name = "FILE", requires = "attacks")]
+    pub(crate) cards: Option<PathBuf>,
+    /// Attacks, as a table
+    #[arg(long, value_name = "FILE", requires = "cards")]
+    pub(crate) attacks: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Days: their Parquet files or their manifests
+    #[arg(required = true, value_name = "DAY")]
+    pub(crate) days: Vec<PathBuf>,
+    /// Check digests and footers only, not the rows
+    #[arg(long)]
+    pub(crate) shallow: bool,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -32,6 +32,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.verb {
+        Verb::Scan(args) => verbs::scan::run(common, args),
         Verb::Build(args) => verbs::build::run(common, args),
+        Verb::Inspect(args) => verbs::inspect::run(common, args),
+        Verb::Verify(args) => verbs::verify::run(common, args),
     }
 }
