@@ -1,5 +1,6 @@
 //! Bytes on disk: one module a format, each with its page in `docs/formats/`.
 
+pub mod decisions;
 pub mod folded;
 pub mod mpk1;
 pub mod parquet;

@@ -181,8 +181,14 @@ impl<'a> Action<'a> {
             });
         }
         let clock = Clock::start();
-        let at = self.place.within(&store.scratch().in_file(root)?);
-        let Made { value, files, reproducible } = run(&at)?;
+        let at = self.place.within(&store.scratch(&key).in_file(root)?);
+        let made = run(&at).inspect_err(|failure| {
+            // what a signal stopped may go on where it was
+            if !matches!(failure.exit(), Exit::Interrupted | Exit::Terminated) {
+                store.discard(&key);
+            }
+        });
+        let Made { value, files, reproducible } = made?;
         for known in &known {
             let now = store.know(&known.path).in_file(&known.path)?;
             if now.sha256 != known.sha256 {
@@ -199,11 +205,13 @@ impl<'a> Action<'a> {
                 copy(file, &target).in_file(&target)?;
                 done.outputs.push(receipt::output(&target)?);
             }
+            store.discard(&key);
             return Ok(Obtained { value, place: self.place, done, held: None });
         }
         let result = serde_json::to_value(&value).map_err(|error| Failure::new(Exit::Unexpected, error))?;
-        let record = identity.record(key, self.keep, store.sources(&known), result, cost);
+        let record = identity.record(key.clone(), self.keep, store.sources(&known), result, cost);
         let record = store.publish(record, &named).in_file(root)?;
+        store.discard(&key);
         let done = Done::stored(&record, false);
         Ok(Obtained { value, place: self.place, done, held: Some(Held { store, record, _lock: lock }) })
     }

@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Write as _};
 use std::io;
 use std::path::Path;
 
+use crate::formats::decisions::manifest::ManifestError;
 use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
 use crate::formats::folded::set::SetError;
@@ -215,6 +216,18 @@ impl From<SetError> for Failure {
             SetError::Io(error) => error.into(),
             SetError::NoSet(_) => Self::bad_data(error)
                 .hint("`fold-pack pack` writes PREFIX.set.json when all shards are whole"),
+        }
+    }
+}
+
+impl From<ManifestError> for Failure {
+    fn from(error: ManifestError) -> Self {
+        match error {
+            ManifestError::Io(error) => error.into(),
+            ManifestError::NoDay(_) => Self::bad_data(error)
+                .hint("`day-build build` writes DATE.manifest.json when the day is whole"),
+            ManifestError::Version(_) => Self::new(Exit::Mixed, error)
+                .hint("build the day anew, or read it with the Foldline that made it"),
         }
     }
 }

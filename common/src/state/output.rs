@@ -1,7 +1,7 @@
 //! A file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,8 @@ pub struct Output {
     target: PathBuf,
     /// The file that stands there, locked against those who append to it.
     old: Option<File>,
+    /// What is written stays when it is not published, for the next writer to go on with.
+    keep: bool,
 }
 
 impl Output {
@@ -25,6 +27,20 @@ impl Output {
     /// is missing. Only a regular file is ever replaced. A link to nothing, or to a file that nobody may write, such as
     /// one of a store, is replaced itself.
     pub fn create(target: &Path) -> Result<Self, LockError> {
+        let mut output = Self::open(target)?;
+        output.cut(0)?;
+        Ok(output)
+    }
+
+    /// As [`create`](Self::create), but goes on with what a stopped writer of the same name left, and leaves it to the
+    /// next one when it is stopped itself. [`cut`](Self::cut) says where to go on.
+    pub fn resume(target: &Path) -> Result<Self, LockError> {
+        let mut output = Self::open(target)?;
+        output.keep = true;
+        Ok(output)
+    }
+
+    fn open(target: &Path) -> Result<Self, LockError> {
         let refuse = |what: &str| {
             let text = format!("{} {what}", target.display());
             Err(LockError::Io(io::Error::new(io::ErrorKind::InvalidInput, text)))
@@ -39,15 +55,30 @@ impl Output {
             }
             let is_link = target.is_symlink();
             if is_link && !there.permissions().readonly() {
-                return Self::create(&target.canonicalize()?);
+                return Self::open(&target.canonicalize()?);
             }
             if !is_link {
                 old = lock_existing(target)?;
             }
         }
         let (file, partial) = claim(target)?;
-        file.set_len(0)?;
-        Ok(Self { file: Some(BufWriter::with_capacity(1 << 17, file)), partial, target: target.into(), old })
+        let file = Some(BufWriter::with_capacity(1 << 17, file));
+        Ok(Self { file, partial, target: target.into(), old, keep: false })
+    }
+
+    /// Drops what is written behind the first `len` bytes, and goes on there.
+    pub fn cut(&mut self, len: u64) -> io::Result<()> {
+        let writer = self.writer()?;
+        writer.flush()?;
+        writer.get_ref().set_len(len)?;
+        writer.get_mut().seek(SeekFrom::Start(len)).map(|_| ())
+    }
+
+    /// Makes what is written durable, under its temporary name.
+    pub fn sync(&mut self) -> io::Result<()> {
+        let writer = self.writer()?;
+        writer.flush()?;
+        writer.get_ref().sync_data()
     }
 
     /// Where the file will stand.
@@ -99,7 +130,9 @@ impl Drop for Output {
         if let Some(file) = self.file.take() {
             // what is buffered is not wanted any more
             drop(file.into_parts());
-            let _ = std::fs::remove_file(&self.partial);
+            if !self.keep {
+                let _ = std::fs::remove_file(&self.partial);
+            }
         }
     }
 }
@@ -191,6 +224,21 @@ mod tests {
         assert_eq!(fs_err::read_dir(target.parent().unwrap()).unwrap().count(), 0);
         write_whole(&target, b"whole").unwrap();
         assert_eq!(fs_err::read(&target).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn a_stopped_writer_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out");
+        let mut first = Output::resume(&target).unwrap();
+        first.write_all(b"sure and unsure").unwrap();
+        first.sync().unwrap();
+        drop(first);
+        let mut second = Output::resume(&target).unwrap();
+        second.cut(4).unwrap();
+        second.write_all(b", and more").unwrap();
+        second.publish().unwrap();
+        assert_eq!(fs_err::read(&target).unwrap(), b"sure, and more");
     }
 
     #[test]

@@ -113,6 +113,14 @@ impl Layout {
         self.0.join("origins").join(fanned(sha256))
     }
 
+    fn scratch(&self, key: &Digest) -> PathBuf {
+        self.0.join("tmp").join(key.as_str())
+    }
+
+    fn lock(&self, key: &Digest) -> PathBuf {
+        self.0.join("locks").join(key.as_str())
+    }
+
     fn folder(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -200,11 +208,7 @@ impl Store {
 
     /// Locks a key for this process alone; `None` while another works on it.
     pub fn try_lock(&self, key: &Digest) -> Result<Option<KeyLock>, StoreError> {
-        match open_locked(&self.layout.folder("locks").join(key.as_str()), OFlags::NOFOLLOW) {
-            Ok(file) => Ok(Some(KeyLock { _file: file })),
-            Err(LockError::Held) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        try_lock(&self.layout, key)
     }
 
     /// The record of an action whose results are all there, and as they were. They are held until this process ends.
@@ -233,9 +237,17 @@ impl Store {
         Ok(false)
     }
 
-    /// A folder of this process for results in the making; it goes when the process ends, or with the next purge.
-    pub fn scratch(&self) -> Result<PathBuf, StoreError> {
-        Ok(self.lease.scratch()?)
+    /// A folder for results in the making, of whoever has the key's lock. What a process that was stopped left in it is still
+    /// there, until a purge takes it.
+    pub fn scratch(&self, key: &Digest) -> Result<PathBuf, StoreError> {
+        let folder = self.layout.scratch(key);
+        fs_err::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Removes what is left in the scratch folder of a key.
+    pub fn discard(&self, key: &Digest) {
+        let _ = std::fs::remove_dir_all(self.layout.scratch(key));
     }
 
     /// Takes files into the store and publishes their record: `outputs` are their names and where they lie, below
@@ -347,6 +359,14 @@ pub struct PlaceError {
 
 fn at(target: &Path, error: impl Into<StoreError>) -> PlaceError {
     PlaceError { target: target.into(), error: error.into() }
+}
+
+fn try_lock(layout: &Layout, key: &Digest) -> Result<Option<KeyLock>, StoreError> {
+    match open_locked(&layout.lock(key), OFlags::NOFOLLOW) {
+        Ok(file) => Ok(Some(KeyLock { _file: file })),
+        Err(LockError::Held) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Makes an empty folder a store. The mark comes first: what has none is never taken for a store, nor purged.

@@ -15,6 +15,7 @@ fn run(name: &str, args: &[OsString]) -> Option<ExitCode> {
     let args = args.to_vec();
     Some(match name {
         "catalog-sync" => catalog_sync::main(args),
+        "day-build" => day_build::main(args),
         "fold-pack" => fold_pack::main(args),
         "spill-purge" => spill_purge::main(args),
         "stream-write" => stream_write::main(args),

@@ -79,6 +79,7 @@ fn memory_is_flat() {
 }
 
 /// Runs a shell script that may mount file systems, with a job as its arguments; nothing where nobody may.
+#[expect(clippy::print_stderr, reason = "whoever reads the test's output is to know what it left out")]
 fn mounting(folder: &Folder, script: &str, line: &str) -> Option<Done> {
     let job = folder.command(line);
     let mut shell = Command::new("unshare");

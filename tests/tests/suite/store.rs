@@ -354,7 +354,9 @@ fn a_purge_takes_nothing_that_a_running_job_holds() {
         let line = "spill-purge store --store store --max-size 0";
         folder.fails(line, 7, &["in use are 7"]);
         assert_eq!(listed(&folder), ["fold-pack fold", "stream-write teacher"]);
-        let scratch = store.scratch().unwrap();
+        let key = common::state::digest::Digest::of(b"key");
+        let _lock = store.try_lock(&key).unwrap().unwrap();
+        let scratch = store.scratch(&key).unwrap();
         fs_err::write(scratch.join("in the making"), "").unwrap();
         folder.run(line);
         assert!(scratch.join("in the making").exists());
@@ -382,12 +384,13 @@ fn a_purge_sweeps() {
     let stray = folder.join(&format!("store/blobs/sha256/00/{}", "0".repeat(64)));
     fs_err::create_dir_all(stray.parent().unwrap()).unwrap();
     fs_err::write(&stray, "orphan").unwrap();
-    fs_err::create_dir_all(folder.join("store/tmp/dead")).unwrap();
+    let dead = folder.join(&format!("store/tmp/{}", "0".repeat(64)));
+    fs_err::create_dir_all(&dead).unwrap();
     fs_err::write(folder.join("store/leases/dead"), "").unwrap();
     fs_err::remove_file(blob(&folder, "folded/t-00000.parquet")).unwrap();
     let report = folder.ok("spill-purge store --store store --json").json();
     assert_eq!((report["broken"].as_u64(), report["freed"].as_u64() > Some(6)), (Some(1), true));
-    assert!(!stray.exists() && !folder.join("store/tmp/dead").exists());
+    assert!(!stray.exists() && !dead.exists());
     assert_eq!(listed(&folder), ["fold-pack pack", "fold-pack partition", "stream-write teacher"]);
     folder.ok("fold-pack verify sets/t.set.json");
 }

@@ -7,7 +7,7 @@ use crate::formats::parquet::{DataType, Field, Leaf, PhysicalType, Schema};
 pub const GROUP_ROWS: usize = 8192;
 
 /// Leaf columns, in file order.
-pub(super) const LEAVES: [Leaf; 8] = [
+pub(super) const LEAVES: [Leaf<'static>; 8] = [
     Leaf { path: &["packed"], kind: PhysicalType::FIXED_LEN_BYTE_ARRAY },
     Leaf { path: &["ply"], kind: PhysicalType::INT32 },
     Leaf { path: &["value_z"], kind: PhysicalType::FLOAT },

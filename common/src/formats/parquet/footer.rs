@@ -90,18 +90,34 @@ impl Footer {
         pairs.filter_map(|pair| Some((pair.key.as_str(), pair.value.as_deref()?)))
     }
 
+    /// Number of the leaf that holds each leaf of a schema, wherever it stands. One that is missing, or of another type,
+    /// is refused by its name.
+    pub fn find(&self, schema: &Schema) -> Result<Vec<usize>, Error> {
+        guard(|| {
+            let want = to_parquet_schema(schema)?;
+            let have = self.meta.schema_descr.columns();
+            let place = |want: &ColumnDescriptor| {
+                let named =
+                    |have: &ColumnDescriptor| have.path_in_schema.first() == want.path_in_schema.first();
+                let name = want.path_in_schema.first().map_or("", String::as_str);
+                let at = have.iter().position(named);
+                let at = at.ok_or_else(|| Error::Schema(format!("it has no column {name:?}")))?;
+                match fits(want, &have[at]) {
+                    true => Ok(at),
+                    false => Err(differs(want, &have[at])),
+                }
+            };
+            want.columns().iter().map(place).collect()
+        })
+    }
+
     /// Holds the columns to a schema: names, nesting and types; nullability may differ.
     pub fn check_schema(&self, schema: &Schema) -> Result<(), Error> {
         guard(|| {
             let want = to_parquet_schema(schema)?;
             let (want, have) = (want.columns(), self.meta.schema_descr.columns());
             if let Some((want, have)) = want.iter().zip(have).find(|(want, have)| !fits(want, have)) {
-                let text = |column: &ColumnDescriptor| {
-                    let kind = &column.descriptor.primitive_type;
-                    let logical = kind.logical_type.map_or(String::new(), |logical| format!(" {logical:?}"));
-                    format!("{} {:?}{logical}", column.path_in_schema.join("."), kind.physical_type)
-                };
-                return Err(Error::Schema(format!("{} where {} is expected", text(have), text(want))));
+                return Err(differs(want, have));
             }
             if want.len() != have.len() {
                 return Err(Error::Schema(format!(
@@ -113,6 +129,15 @@ impl Footer {
             Ok(())
         })
     }
+}
+
+fn differs(want: &ColumnDescriptor, have: &ColumnDescriptor) -> Error {
+    let text = |column: &ColumnDescriptor| {
+        let kind = &column.descriptor.primitive_type;
+        let logical = kind.logical_type.map_or(String::new(), |logical| format!(" {logical:?}"));
+        format!("{} {:?}{logical}", column.path_in_schema.join("."), kind.physical_type)
+    };
+    Error::Schema(format!("{} where {} is expected", text(have), text(want)))
 }
 
 fn fits(want: &ColumnDescriptor, have: &ColumnDescriptor) -> bool {

@@ -1,7 +1,9 @@
 //! Repetition and definition levels: runs of the RLE/bit-packed hybrid, with a length before them.
-//! The parser is ours, since parquet2's panics on a cut varint and reads short input as zeros.
 
-type Checked<T> = Result<T, &'static str>;
+use super::hybrid::{Checked, HybridWriter, Run, runs, varint};
+
+/// Lists from this length on have their repetition levels in runs, shorter ones in packed bits.
+const LONG_LIST: usize = 32;
 
 /// Appends `n` equal levels of `value`.
 pub fn push_repeated(out: &mut Vec<u8>, value: u8, n: usize) {
@@ -33,12 +35,19 @@ pub fn push_two_bits(out: &mut Vec<u8>, levels: &[u8]) {
     });
 }
 
-fn varint(out: &mut Vec<u8>, mut value: u64) {
-    while value > 0x7f {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
+/// Appends the repetition levels of `rows` lists of `len` entries each.
+pub fn push_lists(out: &mut Vec<u8>, rows: usize, len: usize) {
+    if len < LONG_LIST {
+        return push_flags(out, rows * len, (0..rows).map(|row| row * len));
     }
-    out.push(value as u8);
+    sized(out, |out| {
+        let mut levels = HybridWriter::new(std::mem::take(out), 1);
+        for _ in 0..rows {
+            levels.push(0, 1);
+            levels.push(1, len - 1);
+        }
+        *out = levels.finish();
+    });
 }
 
 fn sized(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
@@ -56,54 +65,6 @@ pub(super) fn take<'a>(page: &mut &'a [u8]) -> Checked<&'a [u8]> {
         rest.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or("its levels are cut off")?;
     *page = rest;
     Ok(block)
-}
-
-enum Run<'a> {
-    Repeat(u32),
-    Packed(&'a [u8]),
-}
-
-/// Calls `each` with runs that add up to exactly `n` levels of `bits` bits; the last packed run may be padded.
-fn runs<'a>(
-    mut block: &'a [u8],
-    bits: usize,
-    n: usize,
-    mut each: impl FnMut(Run<'a>, usize) -> Checked<()>,
-) -> Checked<()> {
-    let mut left = n;
-    while left > 0 {
-        let head = take_varint(&mut block)?;
-        let (run, len) = if head & 1 == 1 {
-            // a writer may leave out the padding of the last run
-            let bytes = (head >> 1).saturating_mul(bits).min(block.len());
-            let packed;
-            (packed, block) = block.split_at(bytes);
-            (Run::Packed(packed), (packed.len() * 8 / bits).min(left))
-        } else {
-            let (&value, rest) = block.split_first().ok_or("its levels are cut off")?;
-            block = rest;
-            (Run::Repeat(u32::from(value)), head >> 1)
-        };
-        if len == 0 || len > left {
-            return Err("its levels have a run of a wrong length");
-        }
-        each(run, len)?;
-        left -= len;
-    }
-    Ok(())
-}
-
-fn take_varint(block: &mut &[u8]) -> Checked<usize> {
-    let mut value = 0;
-    for shift in (0..35).step_by(7) {
-        let (&byte, rest) = block.split_first().ok_or("its levels are cut off")?;
-        *block = rest;
-        value |= usize::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Ok(value);
-        }
-    }
-    Err("its levels have a run of a wrong length")
 }
 
 /// Appends the positions of the lists that start among `n` repetition levels, counted from `at`.
@@ -128,6 +89,42 @@ pub(super) fn list_starts(block: &[u8], n: usize, mut at: u32, starts: &mut Vec<
         }
         at = end;
         Ok(())
+    })
+}
+
+/// Holds `n` repetition levels, the first of which is entry `at` of the column, to lists of `len` entries.
+pub(super) fn fixed_lists(block: &[u8], n: usize, len: usize, mut at: usize) -> Checked<()> {
+    let wrong = Err("it has a list of another length");
+    runs(block, 1, n, |run, count| {
+        let from = at % len;
+        at += count;
+        match run {
+            Run::Repeat(0) if len == 1 || (from == 0 && count == 1) => Ok(()),
+            Run::Repeat(1) if from > 0 && from + count <= len => Ok(()),
+            Run::Repeat(_) => wrong,
+            Run::Packed(bytes) => {
+                let mut slot = from;
+                for (i, &byte) in bytes.iter().enumerate() {
+                    let bits = (count - 8 * i).min(8);
+                    if slot > 0 && slot + 8 <= len && bits == 8 {
+                        // most bytes lie within a list
+                        if byte != 0xff {
+                            return wrong;
+                        }
+                        slot += 8;
+                    } else {
+                        for bit in 0..bits {
+                            if (byte >> bit & 1 == 0) != (slot == 0) {
+                                return wrong;
+                            }
+                            slot = if slot + 1 == len { 0 } else { slot + 1 };
+                        }
+                    }
+                    slot %= len;
+                }
+                Ok(())
+            }
+        }
     })
 }
 
@@ -185,6 +182,20 @@ mod tests {
         }
 
         #[test]
+        fn lists_of_one_length_are_told_from_others(len in 1usize..200, rows in 1usize..50, flip in any::<usize>()) {
+            let (mut block, n) = (vec![], len * rows);
+            push_lists(&mut block, rows, len);
+            prop_assert_eq!(fixed_lists(take(&mut &block[..]).unwrap(), n, len, 0), Ok(()));
+            let mut packed = vec![];
+            push_flags(&mut packed, n, (0..rows).map(|row| row * len));
+            prop_assert_eq!(fixed_lists(take(&mut &packed[..]).unwrap(), n, len, 0), Ok(()));
+            packed.clear();
+            let flip = flip % n;
+            push_flags(&mut packed, n, (0..n).filter(|&at| (at % len == 0) != (at == flip)));
+            prop_assert!(fixed_lists(take(&mut &packed[..]).unwrap(), n, len, 0).is_err());
+        }
+
+        #[test]
         fn two_bit_levels_come_back(levels in proptest::collection::vec(1u8..=2, 1..300)) {
             let mut block = vec![];
             push_two_bits(&mut block, &levels);
@@ -198,6 +209,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(block in proptest::collection::vec(any::<u8>(), 0..64), n in 0usize..500, max in 1u32..8) {
             let _ = list_starts(&block, n, 0, &mut vec![]);
+            let _ = fixed_lists(&block, n, max as usize, n);
             let _ = presence(&block, n, max, Some(max - 1), &mut vec![]);
         }
     }

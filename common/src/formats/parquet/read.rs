@@ -1,4 +1,4 @@
-//! Column chunks back to PLAIN values: v1 pages, zstd, CRCs held where they are written.
+//! Column chunks back to values, PLAIN or behind a dictionary: v1 pages, zstd, CRCs held where they are written.
 
 use std::cell::RefCell;
 
@@ -11,6 +11,7 @@ use super::encode::MAX_PAGE;
 use super::error::Error;
 use super::footer::{Footer, ReadAt};
 use super::guard::guard;
+use super::hybrid::{Checked, Run, runs, unpack};
 use super::levels;
 
 // what a damaged file can make us allocate
@@ -51,6 +52,81 @@ pub struct Page<'a> {
     pub values: &'a [u8],
 }
 
+/// A chunk without nulls, whose rows have one value or one list of `len` values each.
+#[derive(Debug, Clone, Copy)]
+pub struct Fixed {
+    /// Number of the row group.
+    pub group: usize,
+    /// Number of the leaf.
+    pub column: usize,
+    /// Length of the lists; `None` where there are none.
+    pub len: Option<usize>,
+}
+
+/// What a page holds behind its levels.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// PLAIN values that the pages behind it refer to.
+    Dictionary {
+        /// The values.
+        plain: &'a [u8],
+        /// How many they are.
+        len: usize,
+    },
+    /// PLAIN values.
+    Plain {
+        /// The values.
+        plain: &'a [u8],
+        /// How many they are.
+        len: usize,
+    },
+    /// Numbers of values in the dictionary.
+    Indices(Indices<'a>),
+}
+
+/// Numbers of values, in runs.
+#[derive(Debug)]
+pub struct Indices<'a> {
+    bits: usize,
+    block: &'a [u8],
+    len: usize,
+}
+
+/// Packed indices that are handed over at once.
+const AT_ONCE: usize = 512;
+
+impl Indices<'_> {
+    /// Hands `repeat` an index that stands `n` times, and `each` up to 512 indices; `sink` goes to either.
+    pub fn for_each<S: ?Sized>(
+        &self,
+        sink: &mut S,
+        repeat: &mut impl FnMut(&mut S, u32, usize) -> Checked<()>,
+        each: &mut impl FnMut(&mut S, &[u32]) -> Checked<()>,
+    ) -> Checked<()> {
+        let mut buffer = [0; AT_ONCE];
+        runs(self.block, self.bits, self.len, |run, n| {
+            let packed = match run {
+                Run::Repeat(index) => return repeat(sink, index, n),
+                Run::Packed(packed) => packed,
+            };
+            for from in (0..n).step_by(AT_ONCE) {
+                let n = (n - from).min(AT_ONCE);
+                let eights = buffer.as_chunks_mut().0.iter_mut().take(n.div_ceil(8));
+                eights.zip(from / 8..).for_each(|(eight, at)| *eight = unpack(packed, self.bits, at));
+                each(sink, &buffer[..n])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands `take` each index, and how often it stands there.
+    pub fn each_index(&self, take: &mut impl FnMut(u32, usize) -> Checked<()>) -> Checked<()> {
+        self.for_each(take, &mut |take, index, n| take(index, n), &mut |take, indices| {
+            indices.iter().try_for_each(|&index| take(index, 1))
+        })
+    }
+}
+
 /// Reads chunks of a file, with buffers that live from one to the next.
 #[derive(Debug)]
 pub struct ChunkReader<'f, F> {
@@ -83,21 +159,11 @@ impl<'f, F: ReadAt> ChunkReader<'f, F> {
         lists: &mut Lists,
         take: &mut dyn FnMut(Page<'_>) -> bool,
     ) -> Result<(), Error> {
-        let name = |meta: Option<&ColumnChunkMetaData>| {
-            meta.map_or(column.to_string(), |meta| meta.descriptor().path_in_schema.join("."))
-        };
-        let groups = &self.footer.meta.row_groups;
-        let row_group =
-            groups.get(group).ok_or(Error::Column { group, column: name(None), what: "no such group" })?;
-        let meta = row_group.columns().get(column);
-        let bad = |what| Error::Column { group, column: name(meta), what };
-        let meta = meta.ok_or_else(|| bad("no such column"))?;
+        let (meta, rows) = self.chunk_of(group, column)?;
+        let bad = |what| Error::Column { group, column: name_of(meta), what };
         let shape = Shape::of(meta, nullable);
-        let (rows, total) = (row_group.num_rows(), meta.num_values() as usize);
-        if meta.metadata().codec != CompressionCodec::ZSTD {
-            return Err(bad("it is not compressed with zstd"));
-        }
-        if rows > MAX_ROWS || total < rows || (!shape.nested && total > rows) {
+        let total = meta.num_values() as usize;
+        if total < rows || (!shape.nested && total > rows) {
             return Err(bad("its count of values is impossible"));
         }
         self.load(meta).map_err(|what| what.unwrap_or_else(|| bad("it lies outside of the file")))?;
@@ -125,6 +191,67 @@ impl<'f, F: ReadAt> ChunkReader<'f, F> {
         Ok(())
     }
 
+    /// Hands what the pages of a chunk hold to `take`, dictionary first; `take` says what is wrong with it.
+    pub fn read_fixed(
+        &mut self,
+        fixed: Fixed,
+        take: &mut dyn FnMut(Body<'_>) -> Checked<()>,
+    ) -> Result<(), Error> {
+        guard(|| self.read_fixed_pages(fixed, take))
+    }
+
+    fn read_fixed_pages(
+        &mut self,
+        Fixed { group, column, len }: Fixed,
+        take: &mut dyn FnMut(Body<'_>) -> Checked<()>,
+    ) -> Result<(), Error> {
+        let (meta, rows) = self.chunk_of(group, column)?;
+        let bad = |what| Error::Column { group, column: name_of(meta), what };
+        let total = meta.num_values() as usize;
+        let leaf = &meta.descriptor().descriptor;
+        let max = leaf.max_def_level as u32;
+        if leaf.max_rep_level != i16::from(len.is_some()) || rows.checked_mul(len.unwrap_or(1)) != Some(total)
+        {
+            return Err(bad("it has not as many values as its rows ask for"));
+        }
+        self.load(meta).map_err(|what| what.unwrap_or_else(|| bad("it lies outside of the file")))?;
+        let (mut input, mut seen) = (&self.chunk[..], 0);
+        while seen < total {
+            let (header, data) = take_page(&mut input).map_err(&bad)?;
+            inflate(data, header.uncompressed_page_size, &mut self.page).map_err(&bad)?;
+            if let (0, Some(head)) = (seen, &header.dictionary_page_header) {
+                let n = usize::try_from(head.num_values).map_err(|_| bad("its dictionary is impossible"))?;
+                take(Body::Dictionary { plain: &self.page, len: n }).map_err(&bad)?;
+                continue;
+            }
+            let (n, encoding) = data_of(&header, total - seen).map_err(&bad)?;
+            let mut rest = &self.page[..];
+            fixed_levels(&mut rest, n, seen, len, max).map_err(&bad)?;
+            take(body_of(encoding, rest, n).map_err(&bad)?).map_err(&bad)?;
+            seen += n;
+        }
+        Ok(())
+    }
+
+    /// A chunk of the file, and the rows of its group.
+    fn chunk_of(&self, group: usize, column: usize) -> Result<(&'f ColumnChunkMetaData, usize), Error> {
+        let bad = |meta: Option<&ColumnChunkMetaData>, what| Error::Column {
+            group,
+            column: meta.map_or(column.to_string(), name_of),
+            what,
+        };
+        let groups = &self.footer.meta.row_groups;
+        let row_group = groups.get(group).ok_or_else(|| bad(None, "no such group"))?;
+        let meta = row_group.columns().get(column).ok_or_else(|| bad(None, "no such column"))?;
+        if meta.metadata().codec != CompressionCodec::ZSTD {
+            return Err(bad(Some(meta), "it is not compressed with zstd"));
+        }
+        if row_group.num_rows() > MAX_ROWS {
+            return Err(bad(Some(meta), "its count of values is impossible"));
+        }
+        Ok((meta, row_group.num_rows()))
+    }
+
     fn load(&mut self, meta: &ColumnChunkMetaData) -> Result<(), Option<Error>> {
         let (start, len) = meta.byte_range();
         let size = self.file.size().map_err(|error| Some(error.into()))?;
@@ -133,6 +260,35 @@ impl<'f, F: ReadAt> ChunkReader<'f, F> {
         }
         self.chunk.resize(len as usize, 0);
         self.file.read_exact_at(&mut self.chunk, start).map_err(|error| Some(error.into()))
+    }
+}
+
+fn name_of(meta: &ColumnChunkMetaData) -> String {
+    meta.descriptor().path_in_schema.join(".")
+}
+
+/// Takes the levels of `n` values off a page, the first of which is value `seen` of the chunk.
+fn fixed_levels(page: &mut &[u8], n: usize, seen: usize, len: Option<usize>, max: u32) -> Checked<()> {
+    if let Some(len) = len {
+        levels::fixed_lists(levels::take(page)?, n, len, seen)?;
+    }
+    if max > 0 && levels::presence(levels::take(page)?, n, max, None, &mut vec![])? != n {
+        return Err("it has a null");
+    }
+    Ok(())
+}
+
+fn body_of(encoding: Encoding, rest: &[u8], len: usize) -> Checked<Body<'_>> {
+    match encoding {
+        Encoding::PLAIN => Ok(Body::Plain { plain: rest, len }),
+        Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
+            let (&bits, block) = rest.split_first().ok_or("its values are cut off")?;
+            match usize::from(bits) {
+                bits @ 0..=32 => Ok(Body::Indices(Indices { bits, block, len })),
+                _ => Err("its indices are wider than 32 bits"),
+            }
+        }
+        _ => Err("its values are neither PLAIN nor in a dictionary"),
     }
 }
 
@@ -184,13 +340,18 @@ fn take_page<'a>(input: &mut &'a [u8]) -> Result<(PageHeader, &'a [u8]), &'stati
 }
 
 fn values_of(header: &PageHeader, most: usize) -> Result<usize, &'static str> {
+    match data_of(header, most)? {
+        (n, Encoding::PLAIN) => Ok(n),
+        _ => Err("its values are not PLAIN"),
+    }
+}
+
+/// Values of a data page, and how they are encoded.
+fn data_of(header: &PageHeader, most: usize) -> Checked<(usize, Encoding)> {
     let data =
         header.data_page_header.as_ref().ok_or("its page is no v1 data page (a dictionary is not read)")?;
-    if data.encoding != Encoding::PLAIN {
-        return Err("its values are not PLAIN");
-    }
     match usize::try_from(data.num_values) {
-        Ok(n) if (1..=most).contains(&n) => Ok(n),
+        Ok(n) if (1..=most).contains(&n) => Ok((n, data.encoding)),
         _ => Err("its count of values is impossible"),
     }
 }

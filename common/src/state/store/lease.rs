@@ -2,7 +2,6 @@
 //! its process, however that ends.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -18,8 +17,6 @@ pub(super) struct Lease {
     file: File,
     path: PathBuf,
     gate: PathBuf,
-    /// Results in the making.
-    scratch: PathBuf,
 }
 
 impl Lease {
@@ -33,8 +30,7 @@ impl Lease {
         file.as_file().lock()?;
         let (file, path) = file.keep()?;
         drop(open);
-        let scratch = layout.folder("tmp").join(path.file_name().unwrap_or_default());
-        Ok(Self { file, path, gate, scratch })
+        Ok(Self { file, path, gate })
     }
 
     /// Notes that these are in use. From here on a purge leaves them, so look for them afterwards.
@@ -43,16 +39,10 @@ impl Lease {
         let _open = shared(&self.gate)?;
         (&self.file).write_all(lines.as_bytes())
     }
-
-    pub(super) fn scratch(&self) -> io::Result<PathBuf> {
-        fs_err::create_dir_all(&self.scratch)?;
-        Ok(self.scratch.clone())
-    }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.scratch);
         let _ = remove_if_there(&self.path);
     }
 }
@@ -76,8 +66,6 @@ pub(super) fn close(layout: &Layout) -> io::Result<File> {
 pub(super) struct Leases {
     /// Digests of blobs.
     pub(super) held: BTreeSet<Digest>,
-    /// Names of the leases.
-    pub(super) alive: BTreeSet<OsString>,
     /// Leases of processes that are gone.
     pub(super) dead: Vec<PathBuf>,
 }
@@ -100,7 +88,6 @@ pub(super) fn leases(layout: &Layout) -> io::Result<Leases> {
                 let lines = String::from_utf8_lossy(&bytes);
                 let digests = lines.lines().filter_map(|line| Digest::try_from(line.to_owned()).ok());
                 leases.held.extend(digests);
-                leases.alive.insert(entry.file_name());
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }

@@ -1,7 +1,6 @@
 //! What is in a store, and bounds on it by size and age.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -10,7 +9,7 @@ use serde::Serialize;
 
 use super::lease::{self, Leases};
 use super::record::{Keep, Record, Source};
-use super::{Layout, StoreError, memo};
+use super::{Layout, StoreError, memo, try_lock};
 use crate::state::digest::Digest;
 use crate::state::output::remove_if_there;
 
@@ -200,17 +199,16 @@ impl Inventory {
         if self.dry_run {
             return Ok(());
         }
-        for entry in fs_err::read_dir(self.layout.folder("tmp"))? {
-            let entry = entry?;
-            if !self.leases.alive.contains(&entry.file_name()) {
-                fs_err::remove_dir_all(entry.path())?;
-            }
-        }
-        for entry in fs_err::read_dir(self.layout.folder("locks"))? {
-            let path = entry?.path();
-            // whoever locks a name looks whether it is still there
-            if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
-                remove_if_there(&path)?;
+        for folder in ["tmp", "locks"] {
+            for entry in fs_err::read_dir(self.layout.folder(folder))? {
+                let key = Digest::try_from(entry?.file_name().to_string_lossy().into_owned());
+                // who has the lock of a key makes its results; who waits for it looks whether it is still there
+                if let Ok(key) = key
+                    && let Some(_lock) = try_lock(&self.layout, &key)?
+                {
+                    let _ = std::fs::remove_dir_all(self.layout.scratch(&key));
+                    remove_if_there(&self.layout.lock(&key))?;
+                }
             }
         }
         for path in files(&self.layout.folder("memo"))? {

@@ -1,0 +1,142 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use common::formats::decisions::Date;
+use common::process::Common;
+
+/// Build decision days from archives of replays
+#[derive(Debug, Parser)]
+#[command(name = "day-build", version, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Extract results, names and decks of archives, which ratings are made from
+    Scan(ScanArgs),
+    /// Build the day of each archive
+    Build(BuildArgs),
+    /// Show what a day states and holds: schema, row groups, counts, one decision
+    Inspect(InspectArgs),
+    /// Hold days to their manifests and every row to the rules
+    Verify(VerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanArgs {
+    /// Archives, each named after its day: 2026-07-28.zip
+    #[arg(required = true, value_name = "ZIP")]
+    pub(crate) archives: Vec<PathBuf>,
+    /// Folder for DATE.scan.json
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(crate) output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CatalogArgs {
+    /// Cards, as a table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cards: PathBuf,
+    /// Attacks, as a table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attacks: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BuildArgs {
+    /// Archives, each named after its day: 2026-07-28.zip
+    #[arg(required = true, value_name = "ZIP")]
+    pub(crate) archives: Vec<PathBuf>,
+    /// Folder for DATE.parquet and DATE.manifest.json
+    #[arg(short, long = "output", value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) catalog: CatalogArgs,
+    /// Ratings from before the days, as `catalog-sync elo` writes them [default: every bucket is unknown]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) elo: Option<PathBuf>,
+    /// What rules text says, as a table [default: effects are 0]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) effects: Option<PathBuf>,
+    /// Episodes of a row group, which also closes at 35,000 rows
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) flush: u32,
+    /// Leave out the rows of players that are not ours
+    #[arg(long)]
+    pub(crate) self_only: bool,
+    /// Name of a player that is ours; may be given again
+    #[arg(long = "self-alias", value_name = "NAME")]
+    pub(crate) self_aliases: Vec<String>,
+    /// Build drawn episodes too
+    #[arg(long)]
+    pub(crate) keep_draws: bool,
+    /// What an episode may take, after which it is left out
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub(crate) ep_timeout: Duration,
+    /// First day of the competition, which the position of a day is counted from
+    #[arg(long, value_name = "DATE")]
+    pub(crate) competition_start: Option<Date>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Day: its Parquet file or its manifest
+    #[arg(value_name = "DAY")]
+    pub(crate) day: PathBuf,
+    /// Row whose decision is shown, from 0
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 0)]
+    pub(crate) row: u64,
+    /// Cards, as a table: names instead of numbers
+    #[arg(long, value_name = "FILE", requires = "attacks")]
+    pub(crate) cards: Option<PathBuf>,
+    /// Attacks, as a table
+    #[arg(long, value_name = "FILE", requires = "cards")]
+    pub(crate) attacks: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Days: their Parquet files or their manifests
+    #[arg(required = true, value_name = "DAY")]
+    pub(crate) days: Vec<PathBuf>,
+    /// Check digests and footers only, not the rows
+    #[arg(long)]
+    pub(crate) shallow: bool,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match &text[digits.len()..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => 0,
+    };
+    let seconds = digits.parse::<u64>().ok().filter(|_| scale > 0).and_then(|n| n.checked_mul(scale));
+    let seconds = seconds.filter(|&seconds| seconds <= 366 * 24 * 3600);
+    seconds.map(Duration::from_secs).ok_or_else(|| "expected a time such as 30s, 5m or 1h".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        let cases =
+            [("30s", Some(30)), ("5m", Some(300)), ("1h", Some(3600)), ("7", Some(7)), ("0s", Some(0))];
+        for (text, seconds) in cases {
+            assert_eq!(duration(text).ok().map(|time| time.as_secs()), seconds, "{text}");
+        }
+        for text in ["", "s", "-1s", "1.5s", "1d", "99999999999999h", "9é"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! `build`: the day of each archive.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use common::formats::decisions::manifest::{BuildConfig, Manifest, parquet_path};
+use common::process::cli::path_text;
+use common::process::{ByteSize, Common, Failure, emit, stop};
+use serde::Serialize;
+
+use crate::build::{Built, Inputs, Outcome, build, day_of};
+use crate::cards::Catalog;
+use crate::cli::BuildArgs;
+use crate::effects::Effects;
+use crate::elo::Ratings;
+
+#[derive(Serialize)]
+struct BuildReport {
+    days: Vec<DayReport>,
+}
+
+#[derive(Serialize)]
+struct DayReport {
+    #[serde(serialize_with = "path_text")]
+    day: PathBuf,
+    outcome: Outcome,
+    #[serde(flatten)]
+    made: Option<Made>,
+}
+
+#[derive(Serialize)]
+struct Made {
+    rows: u64,
+    episodes: u64,
+    row_groups: usize,
+    bytes: u64,
+    episode_failures: BTreeMap<String, u64>,
+    /// Episodes that an earlier run had done.
+    resumed: u64,
+    reproducible: bool,
+    /// Seconds of all threads together.
+    stages: Stages,
+}
+
+#[derive(Serialize)]
+struct Stages {
+    read: f64,
+    parse: f64,
+    encode: f64,
+    write: f64,
+}
+
+/// Runs the verb.
+pub(crate) fn run(common: &Common, args: &BuildArgs) -> Result<(), Failure> {
+    different_days(&args.archives)?;
+    let cards = Catalog::read(&args.catalog.cards, &args.catalog.attacks)?;
+    let ratings = Ratings::read(args.elo.as_deref())?;
+    let effects = Effects::read(args.effects.as_deref())?;
+    let config = config_of(args);
+    let mut report = BuildReport { days: vec![] };
+    for archive in &args.archives {
+        stop::check()?;
+        let inputs = Inputs { archive, cards: &cards, ratings: &ratings, effects: &effects, config: &config };
+        let built = build(common, &inputs, &args.output)?;
+        report.days.push(DayReport::of(parquet_path(&args.output, day_of(archive)?), built));
+    }
+    emit(common, &report)
+}
+
+fn config_of(args: &BuildArgs) -> BuildConfig {
+    let mut self_aliases = args.self_aliases.clone();
+    self_aliases.sort();
+    self_aliases.dedup();
+    BuildConfig {
+        would_ko: false,
+        wk_nvar: 0,
+        both_sides: !args.self_only,
+        self_aliases,
+        flush: args.flush,
+        ep_timeout: args.ep_timeout.as_secs(),
+        keep_draws: args.keep_draws,
+        competition_start: args.competition_start,
+    }
+}
+
+fn different_days(archives: &[PathBuf]) -> Result<(), Failure> {
+    let mut days: BTreeMap<_, &Path> = BTreeMap::new();
+    for archive in archives {
+        if let Some(other) = days.insert(day_of(archive)?, archive) {
+            return Err(Failure::usage("two archives of one day")
+                .found(format!("{}, {}", other.display(), archive.display()), "one archive a day"));
+        }
+    }
+    Ok(())
+}
+
+impl DayReport {
+    fn of(day: PathBuf, built: Built) -> Self {
+        let Built { outcome, manifest, resumed, spent, write } = built;
+        let stages = Stages {
+            read: spent.read.as_secs_f64(),
+            parse: spent.parse.as_secs_f64(),
+            encode: spent.encode.as_secs_f64(),
+            write: write.as_secs_f64(),
+        };
+        let made = manifest.map(|manifest| Made::of(manifest, resumed, stages));
+        Self { day, outcome, made }
+    }
+}
+
+impl Made {
+    fn of(manifest: Manifest, resumed: u64, stages: Stages) -> Self {
+        Self {
+            rows: manifest.rows,
+            episodes: manifest.episodes,
+            row_groups: manifest.row_groups.len(),
+            bytes: manifest.parquet_bytes,
+            episode_failures: manifest.episode_failures,
+            resumed,
+            reproducible: manifest.reproducible,
+            stages,
+        }
+    }
+}
+
+impl fmt::Display for BuildReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.days.iter().try_for_each(|day| write!(f, "{day}"))
+    }
+}
+
+impl fmt::Display for DayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = match self.outcome {
+            Outcome::Built => "built",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Planned => "planned, not written",
+        };
+        writeln!(f, "{}: {outcome}", self.day.display())?;
+        let Some(made) = &self.made else { return Ok(()) };
+        let Made { rows, episodes, row_groups, bytes, resumed, .. } = made;
+        writeln!(f, "  {rows} rows of {episodes} episodes in {row_groups} row groups, {}", ByteSize(*bytes))?;
+        if *resumed > 0 {
+            writeln!(f, "  {resumed} episodes were there from an earlier run")?;
+        }
+        for (reason, n) in &made.episode_failures {
+            writeln!(f, "  {n} without rows: {reason}")?;
+        }
+        if self.outcome == Outcome::Built {
+            let Stages { read, parse, encode, write } = &made.stages;
+            writeln!(
+                f,
+                "  seconds of all threads: read {read:.2}, parse {parse:.2}, encode {encode:.2}, write {write:.2}"
+            )?;
+        }
+        Ok(())
+    }
+}
