@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Write as _};
 use std::io;
 use std::path::Path;
 
+use crate::formats::decisions::DayFault;
 use crate::formats::decisions::manifest::ManifestError;
 use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
@@ -228,6 +229,17 @@ impl From<ManifestError> for Failure {
                 .hint("`day-build build` writes DATE.manifest.json when the day is whole"),
             ManifestError::Version(_) => Self::new(Exit::Mixed, error)
                 .hint("build the day anew, or read it with the Foldline that made it"),
+        }
+    }
+}
+
+impl From<DayFault> for Failure {
+    fn from(fault: DayFault) -> Self {
+        match fault {
+            DayFault::Parquet(error) => error.into(),
+            DayFault::Unlike { ref found, ref expected, .. } => {
+                Self::new(Exit::Unlike, &fault).found(found, expected)
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::archive::{Archive, Entry};
 use crate::build::day_of;
 use crate::cli::ScanArgs;
 use crate::examine::text;
-use crate::game::{Deck, Facts, Opened, Reason};
+use crate::game::{Facts, Opened, Reason};
 
 #[derive(Serialize)]
 struct ScanReport {
@@ -76,10 +76,8 @@ fn scan(common: &Common, path: &Path) -> Result<Scan, Failure> {
             };
             if failed.is_none() {
                 rated.extend(facts.id);
-                for Deck { cards, hash } in facts.decks.iter().flatten() {
-                    let mut cards = cards.clone();
-                    cards.sort_unstable();
-                    decks.insert(hash.to_string(), cards);
+                for deck in facts.decks.iter().flatten() {
+                    decks.insert(deck.hash.to_string(), deck.ascending());
                 }
             }
             episodes.push(Episode {
