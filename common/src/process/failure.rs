@@ -10,7 +10,7 @@ use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
 use crate::formats::folded::set::SetError;
 use crate::formats::{mpk1, parquet};
-use crate::state::catalog::CatalogError;
+use crate::state::catalog::{CatalogError, SelectError};
 use crate::state::lock::LockError;
 use crate::state::store::{PlaceError, StoreError};
 
@@ -295,6 +295,20 @@ impl From<CatalogError> for Failure {
             CatalogError::Sql(_) => return Self::new(exit, error),
         };
         Self::new(exit, error).hint(hint)
+    }
+}
+
+impl From<SelectError> for Failure {
+    fn from(error: SelectError) -> Self {
+        match error {
+            SelectError::Catalog(error) => error.into(),
+            SelectError::NoDay(_) | SelectError::NoDays => {
+                Self::new(Exit::Missing, error).hint("`catalog-sync list` shows all")
+            }
+            SelectError::Mixed { ref one, ref other, .. } => Self::new(Exit::Mixed, &error)
+                .found(other, one)
+                .hint("choose days that were built alike, or build them anew"),
+        }
     }
 }
 
