@@ -6,6 +6,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     match args.peek().and_then(|name| name.to_str()) {
         Some("catalog-sync") => catalog_sync::main(args),
+        Some("day-build") => day_build::main(args),
         Some("stream-write") => stream_write::main(args),
         Some("fold-pack") => fold_pack::main(args),
         name => panic!("no job is named {name:?}"),
