@@ -28,6 +28,20 @@ pub fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/shogi").join(name)
 }
 
+/// A bundled file of the card game.
+pub fn tcg(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tcg").join(name)
+}
+
+/// Flags that name the bundled cards.
+pub fn cards() -> String {
+    format!(
+        "--cards {} --attacks {}",
+        tcg("cards/cards_v2.tsv").display(),
+        tcg("cards/attacks_v2.tsv").display()
+    )
+}
+
 /// Flags that state how the bundled corpus was made.
 pub const TEACHER: [&str; 6] = ["--mate-scale", "32000", "--mate-slack", "100", "--eval-coef", "600"];
 
@@ -102,6 +116,18 @@ impl Folder {
     pub fn teacher(&self, name: &str) {
         let corpus = data("teacher_corpus.parquet");
         self.ok(&format!("stream-write teacher {} -o {name} {}", corpus.display(), TEACHER.join(" ")));
+    }
+
+    /// Builds the day of an archive, of the bundled ones where there is no such file, into the folder `out`.
+    pub fn build(&self, archive: &str, out: &str, flags: &str) -> Done {
+        self.ok(&self.build_line(archive, out, flags))
+    }
+
+    /// The command line of [`build`](Self::build).
+    pub fn build_line(&self, archive: &str, out: &str, flags: &str) -> String {
+        let there = self.join(archive);
+        let archive = if there.exists() { there } else { tcg("replays").join(archive) };
+        format!("day-build build {} -o {out} {} --json {flags}", archive.display(), cards())
     }
 
     /// Bytes of a file in the folder.

@@ -257,6 +257,15 @@ impl<T> Obtained<'_, T> {
         Ok(())
     }
 
+    /// As [`emit`](Self::emit), for a verb that did several actions.
+    pub fn emit_all(all: &[Self], common: &Common, report: &impl Report) -> Result<(), Failure> {
+        if let [one] = all {
+            return one.emit(common, report);
+        }
+        receipt::write(common, report, Some(&Done::join(all.iter().map(|obtained| &obtained.done))))?;
+        cli::print(common, report)
+    }
+
     /// Prints the verb's report, and writes the receipt where one is wanted.
     pub fn emit(&self, common: &Common, report: &impl Report) -> Result<(), Failure> {
         receipt::write(common, report, Some(&self.done))?;

@@ -31,7 +31,7 @@ pub struct Receipt {
     pub job: String,
     /// What the job was built from.
     pub build: String,
-    /// Key of the action; none where nothing was stored.
+    /// Key of the action; none where nothing was stored, or several actions were done.
     pub key: Option<Digest>,
     /// Whether the results lie in the store.
     pub stored: bool,
@@ -73,6 +73,7 @@ impl Output {
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) key: Option<Digest>,
+    pub(super) stored: bool,
     pub(super) cached: bool,
     pub(super) parameters: Parameters,
     pub(super) inputs: Vec<Input>,
@@ -93,11 +94,32 @@ impl Done {
     pub(super) fn stored(record: &Record, cached: bool) -> Self {
         Self {
             key: Some(record.key.clone()),
+            stored: true,
             cached,
             parameters: record.parameters.clone(),
             inputs: record.inputs.clone(),
             outputs: vec![],
             cost: Some(record.cost),
+        }
+    }
+
+    /// Several actions of one run as one, which has no key.
+    pub(super) fn join<'a>(all: impl ExactSizeIterator<Item = &'a Self> + Clone) -> Self {
+        let costs = || all.clone().filter_map(|done| done.cost);
+        let sum = |of: fn(Cost) -> f64| costs().map(of).sum();
+        let ended_at = costs().map(|cost| cost.ended_at).max();
+        Self {
+            key: None,
+            stored: all.len() > 0 && all.clone().all(|done| done.stored),
+            cached: all.len() > 0 && all.clone().all(|done| done.cached),
+            parameters: Parameters::new(),
+            inputs: all.clone().flat_map(|done| done.inputs.clone()).collect(),
+            outputs: all.clone().flat_map(|done| done.outputs.clone()).collect(),
+            cost: ended_at.map(|ended_at| Cost {
+                ended_at,
+                wall_s: sum(|cost| cost.wall_s),
+                cpu_s: sum(|cost| cost.cpu_s),
+            }),
         }
     }
 }
@@ -126,7 +148,7 @@ pub(super) fn write(common: &Common, report: &impl Report, done: Option<&Done>) 
         job: common.run.job.clone(),
         build: common.run.build.into(),
         key: done.key.clone(),
-        stored: done.key.is_some(),
+        stored: done.stored,
         cached: done.cached,
         parameters: done.parameters.clone(),
         inputs: done.inputs.clone(),

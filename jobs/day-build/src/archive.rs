@@ -19,7 +19,7 @@ pub(crate) use directory::Entry;
 use strip::Strip;
 
 /// Bytes that a member may inflate to. Real ones have one to three million.
-const MAX_INFLATED: u64 = 1 << 30;
+const MAX_INFLATED: u64 = 256 << 20;
 /// Bytes of it that are kept, without the blobs that are passed over.
 const MAX_TEXT: usize = 32 << 20;
 

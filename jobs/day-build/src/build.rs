@@ -18,7 +18,7 @@ use common::process::parallel::{ahead, ordered, pool};
 use common::process::{Common, Exit, Failure, space, stop};
 use common::state::digest::Digest;
 use common::state::output::write_whole;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, Entry};
 use crate::cards::Catalog;
@@ -48,11 +48,13 @@ pub(crate) struct Identity {
 }
 
 /// How a build ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
     Built,
     Unchanged,
+    /// The store had it.
+    Cached,
     Planned,
 }
 
@@ -120,6 +122,16 @@ impl Inputs<'_> {
             pair("fingerprint", &identity.fingerprint),
         ]
     }
+}
+
+/// Refuses a folder in which the day stands, built from something else. Links into a store are nobody's work.
+pub(crate) fn check_place(common: &Common, inputs: &Inputs<'_>, folder: &Path) -> Result<(), Failure> {
+    let date = day_of(inputs.archive)?;
+    let (parquet, manifest) = (parquet_path(folder, date), manifest_path(folder, date));
+    if manifest.is_symlink() || !manifest.exists() {
+        return Ok(());
+    }
+    finished(common, &parquet, &manifest, &inputs.identity()?).map(|_| ())
 }
 
 /// The day that an archive is named after.

@@ -9,9 +9,10 @@ use crate::folder;
 #[test]
 fn help() {
     let folder = folder();
-    let jobs: [(&str, &[&str]); 4] = [
+    let jobs: [(&str, &[&str]); 5] = [
         ("catalog-sync", &["", "sync", "list", "show", "verify"]),
         ("spill-purge", &["", "store", "list", "receipts", "digest"]),
+        ("day-build", &["", "scan", "build", "inspect", "verify"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),
         ("fold-pack", &["", "pack", "partition", "fold", "inspect", "stats", "verify", "card"]),
     ];

@@ -7,7 +7,7 @@ use end_to_end::{Done, Folder, data};
 use crate::{digests, folder};
 
 /// Runs a job and gives its peak resident memory in MiB.
-fn peak(folder: &Folder, line: &str) -> (Done, u64) {
+pub(crate) fn peak(folder: &Folder, line: &str) -> (Done, u64) {
     let job = folder.command(line);
     let script = "import os, sys\n\
                   pid = os.fork()\n\

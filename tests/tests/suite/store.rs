@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use common::state::store::Store;
-use end_to_end::{Done, Folder, TEACHER, data};
+use end_to_end::{Done, Folder, TEACHER, data, tcg};
 use serde_json::Value;
 
 use crate::{digests, folder};
@@ -428,4 +428,39 @@ fn digests_are_read_once() {
     folder.put("a", "abd");
     assert_ne!(folder.ok(line).stdout, abc);
     folder.fails("spill-purge digest gone --store store", 5, &["gone"]);
+}
+
+/// A day is an action; one in which an episode took too long is not, since it may come out otherwise.
+#[test]
+fn decision_days_are_stored_unless_they_are_cut_short() {
+    let folder = folder();
+    let cards = format!(
+        "--cards {} --attacks {}",
+        tcg("cards/cards_v2.tsv").display(),
+        tcg("cards/attacks_v2.tsv").display()
+    );
+    let archive = |day: &str| tcg(&format!("replays/{day}.zip")).display().to_string();
+    let build =
+        |days: &str, out: &str| format!("day-build build {days} -o {out} {cards} --store store --json");
+    let one = build(&archive("2026-11-25"), "a");
+    let made = receipt(&folder, &one);
+    assert_eq!((&made["stored"], &made["cached"]), (&true.into(), &false.into()));
+    assert!(is_cached(&folder, &build(&archive("2026-11-25"), "b")));
+    assert_eq!(folder.ok(&one).json()["days"][0]["outcome"], "cached");
+    let two = build(&format!("{} {}", archive("2026-11-25"), archive("2026-11-23")), "a");
+    let made = receipt(&folder, &two);
+    assert_eq!(
+        (&made["cached"], &made["key"], made["outputs"].as_array().unwrap().len()),
+        (&false.into(), &Value::Null, 4)
+    );
+    assert!(is_cached(&folder, &two));
+    folder.ok("day-build verify a/2026-11-25.parquet a/2026-11-23.parquet");
+    let cut = build(&archive("2026-11-23"), "c --ep-timeout 0s");
+    for _ in 0..2 {
+        let made = receipt(&folder, &cut);
+        assert_eq!((&made["stored"], &made["cached"]), (&false.into(), &false.into()));
+        assert!(!folder.join("c/2026-11-23.parquet").is_symlink());
+    }
+    // a day that somebody built otherwise, and not through the store, is not replaced
+    folder.fails(&build(&archive("2026-11-23"), "c"), 4, &["built from something else", "--force"]);
 }

@@ -233,9 +233,7 @@ impl<T: Word> Sink<T> for Ragged<'_, T> {
                 let (here, rest) = values.split_at(values.len().min(self.len - self.slot));
                 let last = match self.padding {
                     Some(padding) => here.iter().rposition(|value| value.bits() != padding),
-                    None => (0..here.len())
-                        .rev()
-                        .find(|&i| here[i].bits() != T::padding(self.pad, self.slot + i).bits()),
+                    None => last_used(here, self.pad, self.slot),
                 };
                 if let Some(last) = last {
                     self.catch_up();
@@ -247,6 +245,16 @@ impl<T: Word> Sink<T> for Ragged<'_, T> {
             self.end_if_full();
         }
     }
+}
+
+/// The last slot that is no padding, where each slot has padding of its own. Most stretches are padding alone, which is
+/// looked for first and eight at a time.
+fn last_used<T: Word>(here: &[T], pad: Pad, from: usize) -> Option<usize> {
+    let is_used = |(value, slot): (&T, usize)| value.bits() != T::padding(pad, slot).bits();
+    if !here.iter().zip(from..).fold(false, |used, slot| used | is_used(slot)) {
+        return None;
+    }
+    (0..here.len()).rev().find(|&i| is_used((&here[i], from + i)))
 }
 
 /// Indices that are turned into values at once.

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use common::formats::decisions::manifest::{BuildConfig, Manifest, parquet_path};
+use common::formats::decisions::manifest::{BuildConfig, Manifest, manifest_path, parquet_path};
 use common::process::cli::path_text;
-use common::process::{ByteSize, Common, Failure, emit, stop};
-use serde::Serialize;
+use common::process::{Action, ByteSize, Common, Failure, Made, Obtained, Place, stop};
+use common::state::store::record::{self, Keep};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use crate::build::{Built, Inputs, Outcome, build, day_of};
+use crate::build::{Built, Inputs, Outcome, build, check_place, day_of};
 use crate::cards::Catalog;
 use crate::cli::BuildArgs;
 use crate::effects::Effects;
@@ -24,13 +26,19 @@ struct BuildReport {
 struct DayReport {
     #[serde(serialize_with = "path_text")]
     day: PathBuf,
-    outcome: Outcome,
     #[serde(flatten)]
-    made: Option<Made>,
+    day_built: DayBuilt,
 }
 
-#[derive(Serialize)]
-struct Made {
+#[derive(Clone, Serialize, Deserialize)]
+struct DayBuilt {
+    outcome: Outcome,
+    #[serde(flatten)]
+    made: Option<DayMade>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct DayMade {
     rows: u64,
     episodes: u64,
     row_groups: usize,
@@ -43,7 +51,7 @@ struct Made {
     stages: Stages,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Stages {
     read: f64,
     parse: f64,
@@ -58,14 +66,50 @@ pub(crate) fn run(common: &Common, args: &BuildArgs) -> Result<(), Failure> {
     let ratings = Ratings::read(args.elo.as_deref())?;
     let effects = Effects::read(args.effects.as_deref())?;
     let config = config_of(args);
-    let mut report = BuildReport { days: vec![] };
+    let mut days = vec![];
     for archive in &args.archives {
         stop::check()?;
         let inputs = Inputs { archive, cards: &cards, ratings: &ratings, effects: &effects, config: &config };
-        let built = build(common, &inputs, &args.output)?;
-        report.days.push(DayReport::of(parquet_path(&args.output, day_of(archive)?), built));
+        days.push(obtain(common, args, &inputs)?);
     }
-    emit(common, &report)
+    let report = |(archive, day): (&PathBuf, &Obtained<'_, DayBuilt>)| {
+        Ok(DayReport { day: parquet_path(&args.output, day_of(archive)?), day_built: day.value.clone() })
+    };
+    let report = args.archives.iter().zip(&days).map(report).collect::<Result<_, Failure>>()?;
+    Obtained::emit_all(&days, common, &BuildReport { days: report })
+}
+
+/// Builds a day, or finds it in the store, and puts it into the folder.
+fn obtain<'a>(
+    common: &Common,
+    args: &'a BuildArgs,
+    inputs: &Inputs<'_>,
+) -> Result<Obtained<'a, DayBuilt>, Failure> {
+    let date = day_of(inputs.archive)?;
+    let optional = [("elo", &args.elo), ("effects", &args.effects)];
+    let optional = optional.into_iter().filter_map(|(role, path)| Some((role, path.clone()?)));
+    let files =
+        [("archive", inputs.archive), ("cards", &args.catalog.cards), ("attacks", &args.catalog.attacks)];
+    let action = Action {
+        parameters: record::parameters([("date", json!(date)), ("config", json!(inputs.config))]),
+        inputs: files.map(|(role, path)| (role, path.to_path_buf())).into_iter().chain(optional).collect(),
+        place: Place::Folder(&args.output),
+        keep: Keep::Dataset,
+    };
+    if common.store.is_some() {
+        check_place(common, inputs, &args.output)?;
+    }
+    let mut day = action.obtain(common, |folder| {
+        let built = build(common, inputs, folder)?;
+        let reproducible = built.manifest.as_ref().is_none_or(|manifest| manifest.reproducible);
+        let files = vec![parquet_path(folder, date), manifest_path(folder, date)];
+        Ok(Made { value: DayBuilt::of(built), files, reproducible })
+    })?;
+    if day.is_cached() {
+        day.value.outcome = Outcome::Cached;
+    }
+    day.place(common)?;
+    Ok(day)
 }
 
 fn config_of(args: &BuildArgs) -> BuildConfig {
@@ -95,8 +139,8 @@ fn different_days(archives: &[PathBuf]) -> Result<(), Failure> {
     Ok(())
 }
 
-impl DayReport {
-    fn of(day: PathBuf, built: Built) -> Self {
+impl DayBuilt {
+    fn of(built: Built) -> Self {
         let Built { outcome, manifest, resumed, spent, write } = built;
         let stages = Stages {
             read: spent.read.as_secs_f64(),
@@ -104,12 +148,12 @@ impl DayReport {
             encode: spent.encode.as_secs_f64(),
             write: write.as_secs_f64(),
         };
-        let made = manifest.map(|manifest| Made::of(manifest, resumed, stages));
-        Self { day, outcome, made }
+        let made = manifest.map(|manifest| DayMade::of(manifest, resumed, stages));
+        Self { outcome, made }
     }
 }
 
-impl Made {
+impl DayMade {
     fn of(manifest: Manifest, resumed: u64, stages: Stages) -> Self {
         Self {
             rows: manifest.rows,
@@ -132,14 +176,16 @@ impl fmt::Display for BuildReport {
 
 impl fmt::Display for DayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcome = match self.outcome {
+        let DayBuilt { outcome, made } = &self.day_built;
+        let outcome_text = match outcome {
             Outcome::Built => "built",
             Outcome::Unchanged => "unchanged",
+            Outcome::Cached => "found in the store",
             Outcome::Planned => "planned, not written",
         };
-        writeln!(f, "{}: {outcome}", self.day.display())?;
-        let Some(made) = &self.made else { return Ok(()) };
-        let Made { rows, episodes, row_groups, bytes, resumed, .. } = made;
+        writeln!(f, "{}: {outcome_text}", self.day.display())?;
+        let Some(made) = made else { return Ok(()) };
+        let DayMade { rows, episodes, row_groups, bytes, resumed, .. } = made;
         writeln!(f, "  {rows} rows of {episodes} episodes in {row_groups} row groups, {}", ByteSize(*bytes))?;
         if *resumed > 0 {
             writeln!(f, "  {resumed} episodes were there from an earlier run")?;
@@ -147,7 +193,7 @@ impl fmt::Display for DayReport {
         for (reason, n) in &made.episode_failures {
             writeln!(f, "  {n} without rows: {reason}")?;
         }
-        if self.outcome == Outcome::Built {
+        if *outcome == Outcome::Built {
             let Stages { read, parse, encode, write } = &made.stages;
             writeln!(
                 f,
