@@ -6,6 +6,8 @@ mod elo;
 mod select;
 mod sets;
 mod state;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -150,7 +152,7 @@ fn on_network(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+mod version_tests {
     use super::*;
 
     #[test]

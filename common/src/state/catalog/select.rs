@@ -153,7 +153,7 @@ impl Catalog {
 }
 
 /// The query. Every chosen day has a row, also where nothing of it is picked.
-fn sql(wanted: &Wanted) -> String {
+pub(super) fn sql(wanted: &Wanted) -> String {
     let days = match wanted.days {
         Chosen::All => "true",
         Chosen::Last(_) => {
@@ -168,8 +168,8 @@ fn sql(wanted: &Wanted) -> String {
         None => ("0", ""),
         Some(_) => (
             "r0.elo + r1.elo",
-            "JOIN agent_elo_daily r0 ON r0.agent_id = e.agent0_id AND r0.day_id = e.day_id AND r0.place <= (SELECT top FROM asked)
-             JOIN agent_elo_daily r1 ON r1.agent_id = e.agent1_id AND r1.day_id = e.day_id AND r1.place <= (SELECT top FROM asked)",
+            "CROSS JOIN agent_elo_daily r0 ON r0.agent_id = e.agent0_id AND r0.day_id = e.day_id AND r0.place <= (SELECT top FROM asked)
+             CROSS JOIN agent_elo_daily r1 ON r1.agent_id = e.agent1_id AND r1.day_id = e.day_id AND r1.place <= (SELECT top FROM asked)",
         ),
     };
     format!(
