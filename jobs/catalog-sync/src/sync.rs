@@ -113,7 +113,7 @@ impl Sync<'_> {
             self.report.leave_out(text(path), failure);
         }
         self.unnamed_shards(&found.shards);
-        self.unnamed_days(&found.unnamed_days);
+        self.unnamed_days(&found.unnamed_days)?;
         self.gone(folder)
     }
 

@@ -137,8 +137,10 @@ fn changes_on_the_disk_are_seen() {
     folder.fails(SYNC, 3, &["2026-11-23.parquet", "No such file"]);
     assert_eq!(sql(&folder, state), ["present", "missing", "present"]);
     std::fs::rename(folder.join("away"), folder.join(name)).unwrap();
+    assert_eq!(counts(&folder.ok(SYNC)), [0, 1, 2, 0]);
     std::fs::remove_file(folder.join("days/2026-11-23.manifest.json")).unwrap();
     folder.fails(SYNC, 3, &["2026-11-23.parquet", "no manifest stands beside"]);
+    assert_eq!(sql(&folder, state), ["present", "missing", "present"]);
 }
 
 /// A manifest says what the catalog believes, so it has to agree with itself and with the file.

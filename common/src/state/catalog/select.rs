@@ -152,7 +152,8 @@ impl Catalog {
     }
 }
 
-/// The query. Every chosen day has a row, also where nothing of it is picked.
+/// The query. Every chosen day has a row, also where nothing of it is picked. CROSS JOIN keeps SQLite to the order that is
+/// written: from the days to their episodes, and from those to the ratings of their players.
 pub(super) fn sql(wanted: &Wanted) -> String {
     let days = match wanted.days {
         Chosen::All => "true",
@@ -168,8 +169,10 @@ pub(super) fn sql(wanted: &Wanted) -> String {
         None => ("0", ""),
         Some(_) => (
             "r0.elo + r1.elo",
-            "CROSS JOIN agent_elo_daily r0 ON r0.agent_id = e.agent0_id AND r0.day_id = e.day_id AND r0.place <= (SELECT top FROM asked)
-             CROSS JOIN agent_elo_daily r1 ON r1.agent_id = e.agent1_id AND r1.day_id = e.day_id AND r1.place <= (SELECT top FROM asked)",
+            "CROSS JOIN agent_elo_daily r0 ON r0.agent_id = e.agent0_id AND r0.day_id = e.day_id
+               AND r0.place <= (SELECT top FROM asked)
+             CROSS JOIN agent_elo_daily r1 ON r1.agent_id = e.agent1_id AND r1.day_id = e.day_id
+               AND r1.place <= (SELECT top FROM asked)",
         ),
     };
     format!(
@@ -247,16 +250,21 @@ fn check(days: &[SelectedDay], wanted: &Wanted) -> Result<(), SelectError> {
             return Err(SelectError::NoDay(date));
         }
     }
-    let Some(first) = days.first() else { return Err(SelectError::NoDays) };
-    let texts: [(&'static str, fn(&SelectedDay) -> &str); 2] = [
-        ("card catalog", |day| day.card_catalog_sha256.as_str()),
-        ("encoder version", |day| &day.encoder_version),
-    ];
-    for (what, text) in texts {
-        if let Some(other) = days.iter().find(|day| text(day) != text(first)) {
-            let said = |day: &SelectedDay| format!("{}: {}", day.date, text(day));
-            return Err(SelectError::Mixed { what, one: said(first), other: said(other) });
-        }
+    if days.is_empty() {
+        return Err(SelectError::NoDays);
     }
-    Ok(())
+    alike(days, "card catalog", |day| day.card_catalog_sha256.as_str())?;
+    alike(days, "encoder version", |day| &day.encoder_version)
+}
+
+fn alike(
+    days: &[SelectedDay],
+    what: &'static str,
+    of: impl Fn(&SelectedDay) -> &str,
+) -> Result<(), SelectError> {
+    let said = |day: &SelectedDay| format!("{}: {}", day.date, of(day));
+    match days.windows(2).find(|pair| of(&pair[0]) != of(&pair[1])) {
+        Some(pair) => Err(SelectError::Mixed { what, one: said(&pair[0]), other: said(&pair[1]) }),
+        None => Ok(()),
+    }
 }

@@ -322,6 +322,23 @@ fn selections_are_those_of_plain_sql() {
     assert!(sizes.len() > 20, "{sizes:?}");
 }
 
+/// As many rows as the first episodes have are enough with those; one more takes the next.
+#[test]
+fn a_bound_on_rows_is_met_by_whole_episodes() {
+    let (_folder, catalog) = seven_days();
+    for top_elo in [None, Some(9)] {
+        let select = |most| {
+            let wanted = Wanted { days: Chosen::Last(1), top_elo, max_rows_per_day: most };
+            catalog.select(&wanted).unwrap().days.remove(0).episodes
+        };
+        let all = select(None);
+        let three: u64 = all[..3].iter().map(|episode| episode.rows).sum();
+        for (most, n) in [(1, 1), (three - 1, 3), (three, 3), (three + 1, 4), (u64::MAX, all.len())] {
+            assert_eq!(select(Some(most)), all[..n], "{most}");
+        }
+    }
+}
+
 #[test]
 fn a_selection_scans_no_episodes() {
     let (_folder, catalog) = seven_days();

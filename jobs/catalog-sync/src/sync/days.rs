@@ -86,16 +86,18 @@ impl Sync<'_> {
         }
     }
 
-    /// Reports Parquet files of days that no manifest stands beside.
-    pub(super) fn unnamed_days(&mut self, places: &BTreeSet<Place>) {
+    /// Marks and reports Parquet files of days that no manifest stands beside.
+    pub(super) fn unnamed_days(&mut self, places: &BTreeSet<Place>) -> Result<(), Failure> {
         for path in places.iter().map(Place::parquet) {
             if self.seen.insert(text(&path)) {
-                let failure = Failure::bad_data("no manifest stands beside this day").in_file(&path);
+                let failure =
+                    Failure::new(Exit::Missing, "no manifest stands beside this day").in_file(&path);
                 let failure =
                     failure.hint("`day-build build` writes DATE.manifest.json when the day is whole");
-                self.report.leave_out(text(&path), &failure);
+                self.refuse(text(&path), &failure)?;
             }
         }
+        Ok(())
     }
 
     /// Reports episodes that stand in the file of another day too.
