@@ -5,6 +5,8 @@ mod catalog;
 mod cli;
 mod crash;
 mod damage;
+mod engine;
+mod engine_real;
 mod fold;
 mod formats;
 mod limits;
