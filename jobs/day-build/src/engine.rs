@@ -21,7 +21,7 @@ mod native;
 mod process;
 mod state;
 mod trial;
-pub mod view;
+mod view;
 pub(crate) mod worker;
 
 use std::collections::BTreeMap;
@@ -74,9 +74,12 @@ impl Engine {
         Self { program: program.into(), ..self }
     }
 
-    /// The digest of each library.
-    pub fn digests(&self) -> impl Iterator<Item = (Version, &Digest)> {
-        self.libraries.iter().map(|(&version, library)| (version, &library.digest))
+    /// The digest of each library, by its version.
+    pub fn digests(&self) -> BTreeMap<String, Digest> {
+        self.libraries
+            .iter()
+            .map(|(version, library)| (version.to_string(), library.digest.clone()))
+            .collect()
     }
 
     /// Loads a library in a worker and asks it what it knows.

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use common::process::{Common, Failure, emit};
+use common::state::digest::Digest;
 use serde::Serialize;
 
 use crate::cli::EngineArgs;
-use crate::engine::{Catalog, Engine, Trust};
+use crate::engine::{Catalog, Engine, Trust, Version};
 
 #[derive(Serialize)]
 struct EngineReport {
@@ -18,7 +19,7 @@ struct EngineReport {
 #[derive(Serialize)]
 struct LibraryReport {
     version: String,
-    sha256: String,
+    sha256: Digest,
     cards: usize,
     attacks: usize,
 }
@@ -27,17 +28,14 @@ struct LibraryReport {
 pub(crate) fn run(common: &Common, args: &EngineArgs) -> Result<(), Failure> {
     let trust = if args.any_engine { Trust::Found } else { Trust::Known };
     let engine = Engine::open(&args.engine, trust)?;
-    let library = |(version, sha256): (_, &_)| {
+    let digests = engine.digests();
+    let library = |version: Version| {
         let Catalog { cards, attacks } =
             engine.test(version).map_err(|failure| failure.in_file(&args.engine))?;
-        Ok(LibraryReport {
-            version: version.to_string(),
-            sha256: ToString::to_string(sha256),
-            cards,
-            attacks,
-        })
+        let version = version.to_string();
+        Ok(LibraryReport { sha256: digests[&version].clone(), version, cards, attacks })
     };
-    let libraries = engine.digests().map(library).collect::<Result<_, Failure>>()?;
+    let libraries = Version::ALL.into_iter().map(library).collect::<Result<_, Failure>>()?;
     let platform = format!("{} on {}", std::env::consts::OS, std::env::consts::ARCH);
     emit(common, &EngineReport { platform, libraries })
 }

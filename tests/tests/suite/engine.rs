@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use day_build::engine::view::{Card, Observation};
 use day_build::engine::{Counts, Decision, Engine, Fault, Features, LookAhead, Trust, Version, WouldKo};
 use end_to_end::Folder;
 use serde_json::{Value, json};
@@ -95,44 +94,51 @@ fn told(what: &str) -> Value {
     game(json!({"observation": root(), "do": what}))
 }
 
+fn record(game: &Value) -> String {
+    game.to_string().bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a side sees, with a record of the game.
+fn observation(mut seen: Value, record: &str) -> String {
+    seen["search_begin_input"] = record.into();
+    seen.to_string()
+}
+
 /// Looks ahead in a game of an episode. What the side sees is the root as it should be.
 fn look_at(look: &mut LookAhead, episode: i64, game: &Value) -> Vec<Option<Features>> {
-    let state: String = game.to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
-    look_with(look, episode, &state, Some(Version::V1))
+    look_with(look, episode, &observation(root(), &record(game)), Some(Version::V1))
 }
 
 fn look_with(
     look: &mut LookAhead,
     episode: i64,
-    state: &str,
+    observation: &str,
     version: Option<Version>,
 ) -> Vec<Option<Features>> {
-    let observation: Observation = serde_json::from_value(root()).unwrap();
     let deck: Vec<i32> = [700].into_iter().chain(1..60).collect();
-    let revealed = [Card { id: 80, serial: 99, player_index: 1 }];
-    let (observation, deck, revealed) = (&observation, &deck, &revealed);
-    look.look(&Decision { episode, step: 7, side: 0, version, state, observation, deck, revealed })
+    let (attacks, deck, revealed) = (&[0, 2], &deck, &[(99, 80)]);
+    look.look(&Decision { episode, step: 7, side: 0, version, observation, attacks, deck, revealed })
 }
 
 /// Counts of a look-ahead where all trials failed for one reason.
 fn failed(fault: Fault, decisions: u64) -> impl Fn(&Counts) -> bool {
     move |counts| {
         let trials = 2 * decisions * u64::from(DETERMINISATIONS);
-        let Counts { eligible, computed, zero_result, skipped, valid_trials, failed_trials } = counts;
-        (*eligible, *computed, *zero_result, *skipped, *valid_trials) == (2 * decisions, 0, 0, 0, 0)
+        let Counts { eligible, computed, zero_results, skipped, valid_trials, failed_trials } = counts;
+        (*eligible, *computed, *zero_results, *skipped, *valid_trials) == (2 * decisions, 0, 0, 0, 0)
             && (failed_trials.of(fault), failed_trials.total()) == (trials, trials)
     }
 }
 
 #[test]
-fn attacks_get_features_and_nothing_else_does() {
+fn every_attack_gets_features() {
     let folder = with_engine();
     let mut look = start(&folder);
     let game = json!({"observation": root(), "then": {"0": ko(), "2": nothing()}});
-    assert_eq!(look_at(&mut look, 1, &game), [Some(KO), None, Some(NOTHING)]);
+    assert_eq!(look_at(&mut look, 1, &game), [Some(KO), Some(NOTHING)]);
     let counts = look.take_counts();
-    let Counts { eligible, computed, zero_result, skipped, valid_trials, .. } = counts;
-    assert_eq!((eligible, computed, zero_result, skipped, valid_trials), (2, 2, 1, 0, 8));
+    let Counts { eligible, computed, zero_results, skipped, valid_trials, .. } = counts;
+    assert_eq!((eligible, computed, zero_results, skipped, valid_trials), (2, 2, 1, 0, 8));
     assert!(counts.reproducible() && counts.failed_trials.total() == 0);
     assert_eq!(look.take_counts(), Counts::default());
 }
@@ -149,27 +155,22 @@ fn lists_come_in_the_order_of_the_interface() {
         ids.sort_unstable();
         json!(ids)
     };
-    game["observation"]["current"]["players"][0]["prize"] = json!([]);
-    let mut observation: Observation = serde_json::from_value(game["observation"].clone()).unwrap();
-    let [me, opponent] = &mut observation.current.as_mut().unwrap().players;
-    me.deck_count = 59;
-    (opponent.deck_count, opponent.hand_count) = (0, 2);
-    opponent.prize.truncate(0);
-    game["observation"] = json!(observation);
+    let players = &mut game["observation"]["current"]["players"];
+    (players[0]["prize"], players[0]["deckCount"]) = (json!([]), 59.into());
+    (players[1]["prize"], players[1]["deckCount"], players[1]["handCount"]) = (json!([]), 0.into(), 2.into());
     game["lists"] = json!({"my_deck": filled(100..159), "my_prizes": [3, 3, 3], "opp_deck": [3, 3, 3],
         "opp_prizes": [3, 3, 3], "opp_hand": [3, 80, 81], "opp_active": [700, 700]});
-    let state: String = game.to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
+    let observation = observation(game["observation"].clone(), &record(&game));
     let deck: Vec<i32> = [700].into_iter().chain(100..159).collect();
-    let revealed = [(80, 99), (81, 98)].map(|(id, serial)| Card { id, serial, player_index: 1 });
     let mut decision = Decision {
         episode: 1,
         step: 7,
         side: 0,
         version: Some(Version::V2),
-        state: &state,
         observation: &observation,
+        attacks: &[0, 2],
         deck: &deck,
-        revealed: &revealed,
+        revealed: &[(99, 80), (98, 81)],
     };
     assert_eq!(look.look(&decision)[0].map(|features| features[0]), Some(1.0));
     decision.revealed = &[];
@@ -204,34 +205,37 @@ fn what_the_engine_refuses_is_counted_by_reason() {
         (Fault::StepLimit, again),
     ];
     for (fault, game) in cases {
-        assert_eq!(look_at(&mut look, 1, &game), [None; 3], "{fault:?}");
+        assert_eq!(look_at(&mut look, 1, &game), [None; 2], "{fault:?}");
         let counts = look.take_counts();
         assert!(failed(fault, 1)(&counts) && counts.reproducible(), "{fault:?} {counts:?}");
     }
     // that worker has seen all of it, and still answers
-    assert_eq!(look_at(&mut look, 1, &game(ko())), [Some(KO), None, Some(KO)]);
+    assert_eq!(look_at(&mut look, 1, &game(ko())), [Some(KO); 2]);
 }
 
 #[test]
 fn what_never_comes_to_the_engine_is_counted_too() {
     let folder = with_engine();
     let mut look = start(&folder);
-    for state in ["", "41", &"é".repeat(100), &" ".repeat(100)] {
-        assert_eq!(look_with(&mut look, 1, state, Some(Version::V1)), [None; 3]);
-        assert!(failed(Fault::BadState, 1)(&look.take_counts()));
+    let mut unreadable = vec![String::new(), "{}".into(), root().to_string(), "{\"select\":".into()];
+    unreadable
+        .extend(["", "41", &"é".repeat(100), &" ".repeat(100)].map(|record| observation(root(), record)));
+    for observation in unreadable {
+        assert_eq!(look_with(&mut look, 1, &observation, Some(Version::V1)), [None; 2], "{observation}");
+        assert!(failed(Fault::BadState, 1)(&look.take_counts()), "{observation}");
     }
-    look_with(&mut look, 1, &"A".repeat(100), None);
+    let good = observation(root(), &record(&game(ko())));
+    look_with(&mut look, 1, &good, None);
     assert!(failed(Fault::NoLibrary, 1)(&look.take_counts()));
-    let observation: Observation = serde_json::from_value(root()).unwrap();
-    let (state, observation, version) = (&*"A".repeat(100), &observation, Some(Version::V1));
+    let (version, attacks, deck) = (Some(Version::V1), &[0, 2], &[1; 60]);
     look.look(&Decision {
         episode: 1,
         step: 7,
         side: 0,
         version,
-        state,
-        observation,
-        deck: &[1; 60],
+        observation: &good,
+        attacks,
+        deck,
         revealed: &[],
     });
     assert!(failed(Fault::CountMismatch, 1)(&look.take_counts()));
@@ -242,19 +246,19 @@ fn what_never_comes_to_the_engine_is_counted_too() {
 fn a_crash_costs_a_decision_and_two_cost_the_episode() {
     let folder = with_engine();
     let mut look = start(&folder);
-    let both = [Some(KO), None, Some(KO)];
+    let both = [Some(KO); 2];
     // macOS has no limit of address space
     let eat = cfg!(target_os = "linux").then_some("eat");
     for what in ["crash", "abort", "babble"].into_iter().chain(eat) {
         assert_eq!(look_at(&mut look, 1, &game(ko())), both);
         look.take_counts();
-        assert_eq!(look_at(&mut look, 2, &told(what)), [None; 3], "{what}");
+        assert_eq!(look_at(&mut look, 2, &told(what)), [None; 2], "{what}");
         let counts = look.take_counts();
         assert!(failed(Fault::Crash, 1)(&counts) && !counts.reproducible(), "{what} {counts:?}");
         assert_eq!(look_at(&mut look, 2, &game(ko())), both, "{what}");
         look_at(&mut look, 2, &told(what));
         look.take_counts();
-        assert_eq!(look_at(&mut look, 2, &game(ko())), [None; 3], "{what}");
+        assert_eq!(look_at(&mut look, 2, &game(ko())), [None; 2], "{what}");
         let counts = look.take_counts();
         assert_eq!((counts.eligible, counts.skipped, counts.computed), (2, 2, 0));
         assert_eq!((counts.valid_trials, counts.failed_trials.total()), (0, 0));
@@ -267,7 +271,7 @@ fn a_hang_ends_in_time() {
     let folder = with_engine();
     let mut look = start(&folder);
     let start = Instant::now();
-    assert_eq!(look_at(&mut look, 1, &told("hang")), [None; 3]);
+    assert_eq!(look_at(&mut look, 1, &told("hang")), [None; 2]);
     assert!((2..10).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
     let counts = look.take_counts();
     assert!(failed(Fault::Timeout, 1)(&counts) && !counts.reproducible(), "{counts:?}");
@@ -285,7 +289,7 @@ fn an_engine_that_says_much_is_heard() {
 #[test]
 fn without_an_engine_attacks_are_counted() {
     let mut look = LookAhead::off();
-    assert_eq!(look_at(&mut look, 1, &game(ko())), [None; 3]);
+    assert_eq!(look_at(&mut look, 1, &game(ko())), [None; 2]);
     let would_ko = json!(WouldKo::off("no engine was given", look.take_counts()));
     assert_eq!((&would_ko["enabled"], &would_ko["reason"]), (&false.into(), &"no engine was given".into()));
     assert_eq!(
@@ -335,14 +339,14 @@ fn a_library_that_changes_is_not_loaded() {
     let mut other = fake();
     other.push(0);
     folder.put(&format!("cg/{}", names()[0]), other);
-    assert_eq!(look_at(&mut look, 1, &game(ko())), [None; 3]);
+    assert_eq!(look_at(&mut look, 1, &game(ko())), [None; 2]);
     assert!(failed(Fault::Crash, 1)(&look.take_counts()));
 }
 
 /// A worker as a builder starts it.
 fn worker(folder: &Folder) -> Child {
     let engine = Engine::open(folder.path(), Trust::Found).unwrap();
-    let (_, sha256) = engine.digests().next().unwrap();
+    let sha256 = &engine.digests()["1"];
     let mut command = folder.command(&format!("engine-worker --library cg/{} --sha256 {sha256}", names()[0]));
     let mut worker =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -392,7 +396,7 @@ fn a_worker_outlives_the_first_signal_but_not_its_builder() {
     ends(&mut idle);
 
     let mut busy = worker(&folder);
-    let state: String = told("hang").to_string().bytes().map(|byte| format!("{byte:02x}")).collect();
+    let state = record(&told("hang"));
     let hidden = json!({"pool": [], "shown": [], "my_prizes": [], "opp_prizes": [], "opp_deck": 0, "opp_hand": 0,
         "pokemon": 1});
     let seed = json!({"episode": 1, "step": 1, "side": 0});

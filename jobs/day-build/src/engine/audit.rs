@@ -7,8 +7,8 @@ use std::ops::AddAssign;
 use common::state::digest::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::Engine;
-use super::trial::HEURISTIC_VERSION;
+/// Version of the way a trial is played; another one gives other features.
+const HEURISTIC_VERSION: u32 = 1;
 
 /// The manifest's `would_ko`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub struct Counts {
     /// Those with a valid trial.
     pub computed: u64,
     /// Computed ones whose three features are 0.
-    pub zero_result: u64,
+    pub zero_results: u64,
     /// Those that were not tried, since their episode had upset the engine before.
     pub skipped: u64,
     /// Trials that gave a result.
@@ -57,7 +57,7 @@ pub enum Fault {
     NoLibrary,
     /// The cards of the observation do not add up.
     CountMismatch,
-    /// What the replay holds is no record of a game.
+    /// What the replay holds cannot be read, or is no record of a game.
     BadState,
     /// The engine refused the record.
     BeginError,
@@ -74,17 +74,14 @@ pub enum Fault {
 }
 
 impl WouldKo {
-    /// A build with an engine.
-    pub fn on(engine: &Engine, counts: Counts) -> Self {
-        let engine =
-            engine.digests().map(|(version, digest)| (version.to_string(), digest.clone())).collect();
+    /// A build with an engine, whose libraries have these digests by version.
+    pub fn on(engine: BTreeMap<String, Digest>, counts: Counts) -> Self {
         Self { enabled: true, reason: None, heuristic_version: HEURISTIC_VERSION, engine, counts }
     }
 
     /// A build without one.
     pub fn off(reason: impl Display, counts: Counts) -> Self {
-        let (reason, engine) = (Some(reason.to_string()), BTreeMap::new());
-        Self { enabled: false, reason, heuristic_version: HEURISTIC_VERSION, engine, counts }
+        Self { enabled: false, reason: Some(reason.to_string()), ..Self::on(BTreeMap::new(), counts) }
     }
 }
 
@@ -106,7 +103,8 @@ impl FailedTrials {
         self.0.get(&fault).copied().unwrap_or_default()
     }
 
-    pub(super) fn add(&mut self, fault: Fault, trials: u64) {
+    /// Adds some of one reason.
+    pub fn add(&mut self, fault: Fault, trials: u64) {
         *self.0.entry(fault).or_default() += trials;
     }
 }
@@ -130,7 +128,7 @@ impl AddAssign<&Self> for Counts {
     fn add_assign(&mut self, other: &Self) {
         self.eligible += other.eligible;
         self.computed += other.computed;
-        self.zero_result += other.zero_result;
+        self.zero_results += other.zero_results;
         self.skipped += other.skipped;
         self.valid_trials += other.valid_trials;
         self.failed_trials += &other.failed_trials;

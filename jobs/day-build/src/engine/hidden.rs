@@ -47,25 +47,30 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// What a side does not see. `deck` is its own 60 cards, `revealed` are the opponent's that it has seen so far,
-    /// some of which it may see now. `None` where the cards do not add up.
-    pub(super) fn new(observation: &Observation, side: u8, deck: &[i32], revealed: &[Card]) -> Option<Self> {
+    /// What a side does not see. `deck` is its own 60 cards, `revealed` are serials and ids of the opponent's that it
+    /// has seen so far, some of which it may see now. `None` where the cards do not add up.
+    pub(super) fn new(
+        observation: &Observation,
+        side: u8,
+        deck: &[i32],
+        revealed: &[(i32, i32)],
+    ) -> Option<Self> {
         let current = observation.current.as_ref()?;
         let own = usize::from(side);
         let (me, opponent) = (current.players.get(own)?, current.players.get(own ^ 1)?);
-        let of = |side: usize, card: &Card| usize::try_from(card.player_index) == Ok(side);
 
         let mut pool = deck.to_vec();
         let mut seen = BTreeSet::new();
         for card in observation.cards() {
-            if seen.insert((card.player_index, card.serial)) && of(own, &card) {
+            let player = usize::try_from(card.player_index).ok()?;
+            if seen.insert((player, card.serial)) && player == own {
                 pool.swap_remove(pool.iter().position(|&id| id == card.id)?);
             }
         }
         pool.sort_unstable();
 
-        let is_hidden = |card: &&Card| of(own ^ 1, card) && seen.insert((card.player_index, card.serial));
-        let mut shown: Vec<i32> = revealed.iter().filter(is_hidden).map(|card| card.id).collect();
+        let is_hidden = |&&(serial, _): &&(i32, i32)| seen.insert((own ^ 1, serial));
+        let mut shown: Vec<i32> = revealed.iter().filter(is_hidden).map(|&(_, id)| id).collect();
         shown.sort_unstable();
         let looked_through = observation.select.as_ref().is_some_and(|select| select.deck.is_some());
         let ids = |prizes: &[Option<Card>]| prizes.iter().map(|card| card.map(|card| card.id)).collect();
@@ -176,8 +181,8 @@ mod tests {
         [ACTIVE, 5, 20, 21, 22, 22, 23, 24].into_iter().chain(100..152).collect()
     }
 
-    fn revealed(serials: std::ops::Range<i32>) -> Vec<Card> {
-        serials.map(|serial| Card { id: 900 + serial, serial, player_index: 0 }).collect()
+    fn revealed(serials: std::ops::Range<i32>) -> Vec<(i32, i32)> {
+        serials.map(|serial| (serial, 900 + serial)).collect()
     }
 
     #[test]

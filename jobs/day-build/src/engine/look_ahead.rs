@@ -13,7 +13,7 @@ use super::library::Version;
 use super::process::{Ended, Process};
 use super::state::State;
 use super::trial::Sums;
-use super::view::{Card, Observation};
+use super::view::Observation;
 
 /// What the engine may take for a decision. Most take a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -34,14 +34,14 @@ pub struct Decision<'a> {
     pub side: u8,
     /// Version of the engine; `None` for one that nobody knows.
     pub version: Option<Version>,
-    /// The observation's `search_begin_input`.
-    pub state: &'a str,
-    /// What the side sees.
-    pub observation: &'a Observation,
+    /// The observation, as the replay has it.
+    pub observation: &'a str,
+    /// Indices of the options that are attacks.
+    pub attacks: &'a [usize],
     /// The side's own 60 cards.
     pub deck: &'a [i32],
-    /// The opponent's cards that it has seen so far in this round, wherever they are now.
-    pub revealed: &'a [Card],
+    /// Serials and ids of the opponent's cards that it has seen so far in this round, wherever they are now.
+    pub revealed: &'a [(i32, i32)],
 }
 
 /// Looks ahead, on one thread. Workers are started when they are needed first.
@@ -54,6 +54,13 @@ pub struct LookAhead {
     episode: Option<i64>,
     upsets: u32,
     counts: Counts,
+}
+
+/// What an observation shows, and the engine's record of it.
+fn read(observation: &str) -> Option<(Observation, State)> {
+    let mut observation: Observation = serde_json::from_str(observation).ok()?;
+    let state = State::try_from(observation.search_begin_input.take()?).ok()?;
+    Some((observation, state))
 }
 
 /// Why a decision was not tried.
@@ -84,51 +91,41 @@ impl LookAhead {
         std::mem::take(&mut self.counts)
     }
 
-    /// Features of each option; `None` for one that is no attack, and for an attack without a valid trial. The
-    /// decisions of an episode come one after the other.
+    /// Features of each attack; `None` for one without a valid trial. The decisions of an episode come one after the
+    /// other.
     pub fn look(&mut self, decision: &Decision<'_>) -> Vec<Option<Features>> {
-        let options = decision.observation.select.as_ref().map_or(0, |select| select.options.len());
-        let attacks: Vec<usize> = decision.observation.attacks().collect();
-        let mut features = vec![None; options];
+        let attacks = decision.attacks.len();
         if self.episode.replace(decision.episode) != Some(decision.episode) {
             self.upsets = 0;
         }
-        self.counts.eligible += attacks.len() as u64;
-        if self.engine.is_none() || attacks.is_empty() {
-            return features;
+        self.counts.eligible += attacks as u64;
+        if self.engine.is_none() || attacks == 0 {
+            return vec![None; attacks];
         }
-        match self.ask(decision, &attacks) {
+        match self.ask(decision) {
             Ok(sums) => {
-                for (&attack, sums) in attacks.iter().zip(&sums) {
-                    self.count(sums);
-                    features[attack] = sums.features();
-                }
+                sums.iter().for_each(|sums| self.count(sums));
+                return sums.iter().map(Sums::features).collect();
             }
             Err(Untried::Failed(fault)) => {
-                let trials = attacks.len() as u64 * u64::from(self.determinisations);
-                self.counts.failed_trials.add(fault, trials);
+                self.counts.failed_trials.add(fault, attacks as u64 * u64::from(self.determinisations));
             }
-            Err(Untried::Skipped) => self.counts.skipped += attacks.len() as u64,
+            Err(Untried::Skipped) => self.counts.skipped += attacks as u64,
         }
-        features
+        vec![None; attacks]
     }
 
-    fn ask(&mut self, decision: &Decision<'_>, attacks: &[usize]) -> Result<Vec<Sums>, Untried> {
+    fn ask(&mut self, decision: &Decision<'_>) -> Result<Vec<Sums>, Untried> {
         if self.upsets >= UPSETS {
             return Err(Untried::Skipped);
         }
-        let &Decision { episode, step, side, version, state, observation, deck, revealed } = decision;
-        let state = State::try_from(state.to_owned()).map_err(|_| Untried::Failed(Fault::BadState))?;
-        let hidden = Hidden::new(observation, side, deck, revealed);
-        let look = Look {
-            seed: Seed { episode, step, side },
-            determinisations: self.determinisations,
-            state,
-            expected: observation.clone(),
-            hidden: hidden.ok_or(Untried::Failed(Fault::CountMismatch))?,
-            attacks: attacks.to_vec(),
-        };
+        let &Decision { episode, step, side, version, observation, attacks, deck, revealed } = decision;
         let version = version.ok_or(Untried::Failed(Fault::NoLibrary))?;
+        let (expected, state) = read(observation).ok_or(Untried::Failed(Fault::BadState))?;
+        let hidden =
+            Hidden::new(&expected, side, deck, revealed).ok_or(Untried::Failed(Fault::CountMismatch))?;
+        let (seed, determinisations) = (Seed { episode, step, side }, self.determinisations);
+        let look = Look { seed, determinisations, state, expected, hidden, attacks: attacks.to_vec() };
         let answer = self.worker(version).and_then(|worker| {
             match worker.ask(&Request::Look(Box::new(look)), PATIENCE)? {
                 Reply::Looked(sums) if sums.len() == attacks.len() => Ok(sums),
@@ -167,6 +164,6 @@ impl LookAhead {
         self.counts.valid_trials += u64::from(sums.valid);
         self.counts.failed_trials += &sums.failed;
         self.counts.computed += u64::from(sums.valid > 0);
-        self.counts.zero_result += u64::from(sums.features() == Some([0.0; 3]));
+        self.counts.zero_results += u64::from(sums.features() == Some([0.0; 3]));
     }
 }

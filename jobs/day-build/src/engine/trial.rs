@@ -22,8 +22,6 @@ use super::hidden::Lists;
 use super::state::State;
 use super::view::{COIN, Current, MAIN, Observation, Player, Select, TO_HAND, YES_NO};
 
-/// Version of all this; another one gives other features.
-pub(super) const HEURISTIC_VERSION: u32 = 1;
 /// Steps on one path. A turn that takes more gives no result: an effect may go on for ever.
 const DEPTH: u32 = 64;
 /// Steps of a trial after which nothing is tried any more: the first options are taken.
@@ -366,7 +364,10 @@ mod tests {
             (Some(seen(ME, select(1, 0, [1, 1], 2), [0, 0, 0, 1])), won(1, 0, 0, 0)),
             (Some(seen(ME, select(1, 0, [1, 1], 0), [1 + ME, 0, 0, 0])), won(1, 0, 0, 1)),
             (None, fault(Fault::StepError)),
-            (Some(Observation { select: None, current: None }), fault(Fault::StepError)),
+            (
+                Some(Observation { select: None, current: None, search_begin_input: None }),
+                fault(Fault::StepError),
+            ),
         ];
         for (index, (after, expected)) in cases.into_iter().enumerate() {
             assert_eq!(play(|_| after.clone()).0, expected, "case {index}");

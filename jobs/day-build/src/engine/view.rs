@@ -10,159 +10,153 @@ pub(super) const YES_NO: i32 = 9;
 pub(super) const TO_HAND: i32 = 7;
 /// [`Select::context`] of a coin that the caller throws.
 pub(super) const COIN: i32 = 46;
-/// [`Choice::kind`] of an attack.
-const ATTACK: i32 = 13;
 
 /// What a side sees, and what it is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Observation {
+pub(super) struct Observation {
     /// What is asked.
-    pub select: Option<Select>,
+    pub(super) select: Option<Select>,
     /// What is seen.
-    pub current: Option<Current>,
+    pub(super) current: Option<Current>,
+    /// The engine's record of the game, which replays have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) search_begin_input: Option<String>,
 }
 
 /// A choice between options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Select {
+pub(super) struct Select {
     /// Kind of the question.
     #[serde(rename = "type")]
-    pub kind: i32,
+    pub(super) kind: i32,
     /// What the question is about.
-    pub context: i32,
+    pub(super) context: i32,
     /// Options that are picked at least.
-    pub min_count: i32,
+    pub(super) min_count: i32,
     /// Options that are picked at most.
-    pub max_count: i32,
+    pub(super) max_count: i32,
     /// The options.
     #[serde(rename = "option")]
-    pub options: Vec<Choice>,
+    pub(super) options: Vec<Choice>,
     /// The side's deck, where it looks through it.
-    pub deck: Option<Vec<Option<Card>>>,
+    pub(super) deck: Option<Vec<Option<Card>>>,
 }
 
-/// An option.
+/// An option. Most fields stand at a few kinds of options only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-#[expect(missing_docs, reason = "the engine's own names, most of them on a few kinds of options only")]
-pub struct Choice {
+pub(super) struct Choice {
     #[serde(rename = "type")]
-    pub kind: i32,
+    pub(super) kind: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attack_id: Option<i32>,
+    pub(super) attack_id: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub area: Option<i32>,
+    pub(super) area: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub index: Option<i32>,
+    pub(super) index: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub player_index: Option<i32>,
+    pub(super) player_index: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub in_play_area: Option<i32>,
+    pub(super) in_play_area: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub in_play_index: Option<i32>,
+    pub(super) in_play_index: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub card_id: Option<i32>,
+    pub(super) card_id: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub serial: Option<i32>,
+    pub(super) serial: Option<i32>,
 }
 
 /// The table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Current {
+pub(super) struct Current {
     /// Turn, from 0 for the set-up.
-    pub turn: i32,
+    pub(super) turn: i32,
     /// The side that sees this.
-    pub your_index: i32,
+    pub(super) your_index: i32,
     /// −1 while the game runs, else the winner, or 2 for a draw.
-    pub result: i32,
+    pub(super) result: i32,
     /// The stadium in play, if any.
-    pub stadium: Vec<Card>,
+    pub(super) stadium: Vec<Card>,
     /// Cards being looked at.
-    pub looking: Option<Vec<Option<Card>>>,
+    pub(super) looking: Option<Vec<Option<Card>>>,
     /// Both sides.
-    pub players: [Player; 2],
+    pub(super) players: [Player; 2],
 }
 
 /// A side of the table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Player {
+pub(super) struct Player {
     /// The active Pokémon; null while it is face down.
-    pub active: Vec<Option<Pokemon>>,
+    pub(super) active: Vec<Option<Pokemon>>,
     /// The benched ones.
-    pub bench: Vec<Pokemon>,
+    pub(super) bench: Vec<Pokemon>,
     /// Cards in the deck.
-    pub deck_count: usize,
+    pub(super) deck_count: usize,
     /// The discard pile.
-    pub discard: Vec<Card>,
+    pub(super) discard: Vec<Card>,
     /// Prizes left; null while face down.
-    pub prize: Vec<Option<Card>>,
+    pub(super) prize: Vec<Option<Card>>,
     /// Cards in the hand.
-    pub hand_count: usize,
+    pub(super) hand_count: usize,
     /// The hand, where it is one's own.
-    pub hand: Option<Vec<Card>>,
+    pub(super) hand: Option<Vec<Card>>,
     /// A special condition of the active Pokémon, as are the four that follow.
-    pub poisoned: bool,
+    pub(super) poisoned: bool,
     /// See `poisoned`.
-    pub burned: bool,
+    pub(super) burned: bool,
     /// See `poisoned`.
-    pub asleep: bool,
+    pub(super) asleep: bool,
     /// See `poisoned`.
-    pub paralyzed: bool,
+    pub(super) paralyzed: bool,
     /// See `poisoned`.
-    pub confused: bool,
+    pub(super) confused: bool,
 }
 
 /// A card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Card {
+pub(super) struct Card {
     /// Its id in the catalog.
-    pub id: i32,
+    pub(super) id: i32,
     /// Its number in this game, which no other card has.
-    pub serial: i32,
+    pub(super) serial: i32,
     /// The side whose deck it is of.
-    pub player_index: i32,
+    pub(super) player_index: i32,
 }
 
 /// A Pokémon in play.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Pokemon {
+pub(super) struct Pokemon {
     /// Its top card's id in the catalog.
-    pub id: i32,
+    pub(super) id: i32,
     /// Its top card's number in this game.
-    pub serial: i32,
+    pub(super) serial: i32,
     /// The side whose deck its top card is of.
-    pub player_index: i32,
+    pub(super) player_index: i32,
     /// Hit points left.
-    pub hp: i32,
+    pub(super) hp: i32,
     /// Hit points when whole.
-    pub max_hp: i32,
+    pub(super) max_hp: i32,
     /// Energy it provides.
-    pub energies: Vec<i32>,
+    pub(super) energies: Vec<i32>,
     /// Energy cards attached.
-    pub energy_cards: Vec<Card>,
+    pub(super) energy_cards: Vec<Card>,
     /// Tools attached.
-    pub tools: Vec<Card>,
+    pub(super) tools: Vec<Card>,
     /// The cards it evolved from.
-    pub pre_evolution: Vec<Card>,
+    pub(super) pre_evolution: Vec<Card>,
 }
 
 impl Observation {
-    /// Indices of the options that are attacks.
-    pub fn attacks(&self) -> impl Iterator<Item = usize> {
-        let options = self.select.iter().flat_map(|select| &select.options);
-        options.enumerate().filter(|(_, option)| option.kind == ATTACK).map(|(index, _)| index)
-    }
-
     /// Whether the engine's root shows what this observation shows. Prizes are the one difference: the engine shows
     /// them, a replay does not.
     pub(super) fn equals_root(&self, root: &Self) -> bool {
         let without_prizes = |observation: &Self| {
-            let mut observation = observation.clone();
+            let mut observation = Self { search_begin_input: None, ..observation.clone() };
             let players = observation.current.iter_mut().flat_map(|current| &mut current.players);
             players.for_each(|player| player.prize.fill(None));
             observation
