@@ -34,7 +34,7 @@ use common::state::digest::Digest;
 
 pub use audit::{Counts, FailedTrials, Fault, WouldKo};
 pub use library::{Trust, Version};
-pub use look_ahead::{Decision, Features, LookAhead};
+pub use look_ahead::{Decision, Features, LookAhead, LookAheads};
 
 use frame::{Reply, Request};
 use library::Library;

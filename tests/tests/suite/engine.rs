@@ -5,7 +5,9 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use day_build::engine::{Counts, Decision, Engine, Fault, Features, LookAhead, Trust, Version, WouldKo};
+use day_build::engine::{
+    Counts, Decision, Engine, Fault, Features, LookAhead, LookAheads, Trust, Version, WouldKo,
+};
 use end_to_end::Folder;
 use serde_json::{Value, json};
 
@@ -264,6 +266,29 @@ fn a_crash_costs_a_decision_and_two_cost_the_episode() {
         assert_eq!((counts.valid_trials, counts.failed_trials.total()), (0, 0));
     }
     assert_eq!(look_at(&mut look, 3, &game(ko())), both);
+}
+
+#[test]
+fn threads_do_not_share_a_worker() {
+    let folder = with_engine();
+    let engine = Engine::open(folder.path(), Trust::Found).unwrap().with_worker(env!("CARGO_BIN_EXE_job"));
+    let looks = LookAheads::new(Some((engine, DETERMINISATIONS)));
+    let lend = |meanwhile: &(dyn Fn() + Sync)| {
+        looks.lend(|look| {
+            assert_eq!(look_at(look, 1, &game(ko())), [Some(KO); 2]);
+            meanwhile();
+            look.workers().collect::<Vec<_>>()
+        })
+    };
+    let both_have_one = std::sync::Barrier::new(2);
+    let wait = || _ = both_have_one.wait();
+    let [first, second] = std::thread::scope(|scope| {
+        [scope.spawn(|| lend(&wait)), scope.spawn(|| lend(&wait))].map(|thread| thread.join().unwrap())
+    });
+    assert!(first.len() == 1 && second.len() == 1 && first != second);
+    assert!([first, second].contains(&lend(&|| ())), "a third worker was started");
+    let none = LookAheads::new(None);
+    assert_eq!(none.lend(|look| look_at(look, 1, &game(ko()))), [None; 2]);
 }
 
 #[test]

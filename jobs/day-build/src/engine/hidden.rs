@@ -136,6 +136,7 @@ fn list(ids: impl Iterator<Item = i32>) -> List {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::super::draw::Seed;
@@ -240,5 +241,31 @@ mod tests {
         assert_eq!(Hidden::new(&observation, 1, &deck()[1..], &[]), None);
         assert!(Hidden::new(&observation, 1, &deck(), &revealed(2..61)).is_some());
         assert_eq!(Hidden::new(&observation, 1, &deck(), &revealed(2..62)), None);
+    }
+
+    proptest! {
+        /// Whatever the numbers of an observation are, it is refused or every card is dealt once.
+        #[test]
+        fn any_counts_are_dealt_or_refused(
+            counts in [47usize..51, 0..64, 0..64],
+            deck in prop::collection::vec(1..5, 51..54),
+            (player, known, index) in (-1..3i32, 0..64i32, any::<u32>()),
+        ) {
+            let mut value = observation();
+            value["current"]["players"][1]["deckCount"] = counts[0].into();
+            value["current"]["players"][0]["deckCount"] = counts[1].into();
+            value["current"]["players"][0]["handCount"] = counts[2].into();
+            value["current"]["players"][1]["hand"][0]["playerIndex"] = player.into();
+            let deck: Vec<i32> = [ACTIVE, 5, 20, 21, 22, 22, 23, 24].into_iter().chain(deck).collect();
+            if let Some(hidden) = Hidden::new(&view(&value), 1, &deck, &revealed(2..2 + known)) {
+                let lists = hidden.deal(&Seed { episode: 1, step: 2, side: 1 }.draw(index));
+                let mut dealt = [&lists.my_deck[..counts[0]], &lists.my_prizes[..1], &lists.my_prizes[2..4]].concat();
+                dealt.extend([ACTIVE, 5, 20, 21, 22, 23, 24]);
+                dealt.extend((player == 1).then_some(22));
+                let mut whole = deck.clone();
+                (dealt.sort_unstable(), whole.sort_unstable());
+                prop_assert_eq!(dealt, whole);
+            }
+        }
     }
 }

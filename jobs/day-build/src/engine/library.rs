@@ -22,9 +22,9 @@ const MOST: u64 = 64 << 20;
 /// Version of the engine that a game was played with. One cannot read the other's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
-    /// Before November 2026.
+    /// Of episodes that name version 1, or none.
     V1,
-    /// Best of three, and more cards.
+    /// Of later ones, which may be best of three.
     V2,
 }
 
@@ -191,8 +191,9 @@ impl Checked {
                 .found(digest, sha256)
                 .hint("leave it alone while a build runs"));
         }
-        let mut file = NamedTempFile::with_prefix("foldline-engine-")?;
-        file.write_all(&bytes)?;
+        let folder = std::env::temp_dir();
+        let mut file = NamedTempFile::with_prefix_in("foldline-engine-", &folder).in_file(&folder)?;
+        file.write_all(&bytes).in_file(file.path())?;
         Ok(Self(file.into_temp_path()))
     }
 

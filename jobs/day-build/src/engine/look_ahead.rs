@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Engine;
@@ -54,6 +55,37 @@ pub struct LookAhead {
     episode: Option<i64>,
     upsets: u32,
     counts: Counts,
+}
+
+/// Look-aheads for a pool of threads, each lent to one of them at a time.
+#[derive(Debug)]
+pub struct LookAheads {
+    engine: Option<(Engine, u32)>,
+    idle: Mutex<Vec<LookAhead>>,
+}
+
+impl LookAheads {
+    /// Look-aheads with an engine and a number of determinisations, or with none.
+    pub fn new(engine: Option<(Engine, u32)>) -> Self {
+        Self { engine, idle: Mutex::default() }
+    }
+
+    /// Lends one for some work, which is best a whole episode.
+    pub fn lend<T>(&self, work: impl FnOnce(&mut LookAhead) -> T) -> T {
+        let start = || match &self.engine {
+            Some((engine, determinisations)) => LookAhead::start(engine, *determinisations),
+            None => LookAhead::off(),
+        };
+        let mut look = self.idle().pop().unwrap_or_else(start);
+        let done = work(&mut look);
+        self.idle().push(look);
+        done
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<LookAhead>> {
+        // whoever panicked had none in hand that lies here
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What an observation shows, and the engine's record of it.

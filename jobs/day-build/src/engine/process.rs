@@ -117,7 +117,7 @@ impl Process {
     fn crash(&mut self, what: &str) -> Ended {
         let _ = self.child.kill();
         let status = self.child.wait();
-        while self.stderr.is_some() {
+        while let Ok((_, true)) = self.wait(Duration::ZERO) {
             self.listen();
         }
         let signal = status.ok().and_then(|status| status.signal());
