@@ -247,8 +247,8 @@ mod tests {
         /// Whatever the numbers of an observation are, it is refused or every card is dealt once.
         #[test]
         fn any_counts_are_dealt_or_refused(
-            counts in [47usize..51, 0..64, 0..64],
-            deck in prop::collection::vec(1..5, 51..54),
+            counts in [48usize..51, 0..64, 0..64],
+            deck in prop::collection::vec(1..5, 52),
             (player, known, index) in (-1..3i32, 0..64i32, any::<u32>()),
         ) {
             let mut value = observation();
