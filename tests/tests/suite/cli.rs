@@ -9,8 +9,9 @@ use crate::folder;
 #[test]
 fn help() {
     let folder = folder();
-    let jobs: [(&str, &[&str]); 3] = [
+    let jobs: [(&str, &[&str]); 4] = [
         ("catalog-sync", &["", "sync", "list", "show", "verify"]),
+        ("day-build", &["", "engine"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),
         ("fold-pack", &["", "pack", "partition", "fold", "inspect", "stats", "verify", "card"]),
     ];
