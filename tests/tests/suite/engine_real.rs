@@ -92,7 +92,7 @@ fn cases_of(episode: i64, replay: &Value) -> Vec<Case> {
             let is_over = |entry: &&Value| turn(&entry["observation"]) > turn(observation);
             let after = later()
                 .find(is_over)
-                .or_else(|| later().last())
+                .or_else(|| later().next_back())
                 .map_or(&Value::Null, |entry| &entry["observation"]);
             let answer = serde_json::from_value(
                 steps.get(step + 1).map_or(Value::Null, |next| next[side]["action"].clone()),
