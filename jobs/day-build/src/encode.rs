@@ -4,6 +4,8 @@
 mod frame;
 mod options;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod token;
 mod tracker;
 
