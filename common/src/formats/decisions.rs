@@ -4,6 +4,7 @@
 pub mod columns;
 pub mod date;
 mod group;
+pub mod look_ahead;
 pub mod manifest;
 mod read;
 pub mod scan;

@@ -8,10 +8,9 @@
 //! - [`native`]: its C interface; [`answer`]: its answers.
 //! - [`view`], [`hidden`], [`state`], [`draw`]: what a trial is given; [`trial`]: a trial.
 //! - [`worker`], [`frame`], [`process`]: the worker, the messages, the worker from outside.
-//! - [`look_ahead`]: what a builder asks; [`audit`]: what its manifest says of it.
+//! - [`look_ahead`]: what a builder asks. What its manifest says of it is in `common::formats::decisions::look_ahead`.
 
 mod answer;
-mod audit;
 mod draw;
 mod frame;
 mod hidden;
@@ -32,7 +31,7 @@ use std::time::Duration;
 use common::process::{Exit, Failure};
 use common::state::digest::Digest;
 
-pub use audit::{Counts, FailedTrials, Fault, WouldKo};
+pub use common::formats::decisions::look_ahead::{Counts, FailedTrials, Fault, WouldKo};
 pub use library::{Trust, Version};
 pub use look_ahead::{Decision, Features, LookAhead, LookAheads};
 

@@ -88,20 +88,19 @@ pub(crate) struct Opened<'a> {
 
 /// One choice of a side.
 #[derive(Debug)]
-pub(crate) struct Decision {
+pub(crate) struct Decision<'a> {
     pub(crate) side: usize,
     pub(crate) step: usize,
     pub(crate) select: Select,
     pub(crate) current: Current,
     pub(crate) logs: Vec<Log>,
-    /// The engine's own form of the state.
-    #[expect(dead_code, reason = "what a look-ahead starts from")]
-    pub(crate) search: Option<String>,
+    /// What the side sees, as the replay has it, with the engine's own form of the state.
+    pub(crate) observation: &'a str,
     /// Numbers of the options that were picked, in their order.
     pub(crate) label: Vec<usize>,
 }
 
-impl Decision {
+impl Decision<'_> {
     pub(crate) fn me(&self) -> &Player {
         &self.current.players[self.side]
     }
@@ -116,7 +115,7 @@ impl Decision {
 }
 
 /// All decisions of an episode, by side, in order.
-pub(crate) type Decisions = [Vec<Decision>; 2];
+pub(crate) type Decisions<'a> = [Vec<Decision<'a>>; 2];
 
 impl<'a> Opened<'a> {
     /// Checks an episode up to the point where its id is known. `stem` is its name without folders.
@@ -161,8 +160,13 @@ impl<'a> Opened<'a> {
         Ok(replay)
     }
 
+    /// Version of the engine, where the episode names one.
+    pub(crate) fn engine_version(&self) -> Option<i64> {
+        self.replay.as_ref().ok().and_then(Replay::engine_version)
+    }
+
     /// Reads what every decision saw, and pairs it with its answer.
-    pub(crate) fn decisions(&self, deadline: Option<Instant>) -> Result<Decisions, Reason> {
+    pub(crate) fn decisions(&self, deadline: Option<Instant>) -> Result<Decisions<'a>, Reason> {
         let replay = self.replay.as_ref().map_err(|why| Reason::Malformed(why.clone()))?;
         let malformed = |why: &str| Reason::Malformed(why.to_owned());
         if self.facts.decks.is_none() {
@@ -177,8 +181,8 @@ impl<'a> Opened<'a> {
                 on_time(deadline)?;
                 let at = |what: &dyn std::fmt::Display| format!("step {step}, side {side}: {what}");
                 let seen = entry.observation().map_err(|error| Reason::Malformed(at(&error)))?;
-                let Some((seen, select)) =
-                    seen.and_then(|mut seen| seen.select.take().map(|select| (seen, select)))
+                let Some((seen, select, observation)) =
+                    seen.and_then(|(mut seen, text)| seen.select.take().map(|select| (seen, select, text)))
                 else {
                     continue;
                 };
@@ -189,9 +193,8 @@ impl<'a> Opened<'a> {
                 // the engine takes the answer with the next step
                 let answer = replay.steps.get(step + 1).and_then(|next| next[side].action.0.as_deref());
                 let label = legal_label(&select, answer).map_err(|why| Reason::IllegalLabel(at(&why)))?;
-                let (logs, search) = (seen.logs.unwrap_or_default(), seen.search_begin_input);
-                let search = search.map(std::borrow::Cow::into_owned);
-                decisions.push(Decision { side, step, select, current, logs, search, label });
+                let logs = seen.logs.unwrap_or_default();
+                decisions.push(Decision { side, step, select, current, logs, observation, label });
             }
         }
         Ok(sides)

@@ -113,7 +113,7 @@ struct Units {
 /// What a frame is made from.
 pub(super) struct Scene<'a> {
     pub(super) encoder: &'a Encoder<'a>,
-    pub(super) decision: &'a Decision,
+    pub(super) decision: &'a Decision<'a>,
     pub(super) counts: &'a mut Counts,
 }
 

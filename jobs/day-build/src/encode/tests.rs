@@ -5,11 +5,11 @@ use common::formats::decisions::manifest::Counts;
 use common::formats::decisions::{COLUMNS, Data, Date, Group};
 use serde_json::{Value, json};
 
-use super::Encoder;
+use super::{Encoder, Tracker};
 use crate::cards::Catalog;
 use crate::effects::Effects;
 use crate::elo::Ratings;
-use crate::game::{Opened, Reason};
+use crate::game::{Decision, Opened, Reason};
 
 /// Cards 1 to 9, of which 5 is a Tera Pokémon; the unknown card is 10.
 fn catalog() -> Catalog {
@@ -78,7 +78,7 @@ fn rows_with(seen: &[(Value, Value)], effects: &Effects) -> Result<(Rows, Counts
         self_only: false,
     };
     let mut group = Group::whole();
-    let mut ahead = |_: &_| vec![Some([0.5, 0.25, 0.125])];
+    let mut ahead = |_: &Decision<'_>, _: &Tracker| vec![Some([0.5, 0.25, 0.125])];
     let (_, counts) = encoder.episode(&opened.facts, &decisions, &mut ahead, None, &mut group)?;
     assert!(group.is_whole());
     Ok((Rows(group), counts))

@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::Engine;
-use super::audit::{Counts, Fault};
 use super::draw::Seed;
 use super::frame::{Look, Reply, Request};
 use super::hidden::Hidden;
@@ -15,6 +14,7 @@ use super::process::{Ended, Process};
 use super::state::State;
 use super::trial::Sums;
 use super::view::Observation;
+use super::{Counts, Fault};
 
 /// What the engine may take for a decision. Most take a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);

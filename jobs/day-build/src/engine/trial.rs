@@ -16,11 +16,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::audit::{FailedTrials, Fault};
 use super::draw::Draw;
 use super::hidden::Lists;
 use super::state::State;
 use super::view::{COIN, Current, MAIN, Observation, Player, Select, TO_HAND, YES_NO};
+use super::{FailedTrials, Fault};
 
 /// Steps on one path. A turn that takes more gives no result: an effect may go on for ever.
 const DEPTH: u32 = 64;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::AddAssign;
 
-use common::state::digest::Digest;
 use serde::{Deserialize, Serialize};
 
+use crate::state::digest::Digest;
+
 /// Version of the way a trial is played; another one gives other features.
-const HEURISTIC_VERSION: u32 = 1;
+pub const HEURISTIC_VERSION: u32 = 1;
 
 /// The manifest's `would_ko`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
