@@ -448,3 +448,44 @@ fn a_worker_ends_at_what_is_no_message() {
     }
     folder.fails("engine-worker --library cg/none --sha256 x", 5, &["cg/none"]);
 }
+
+/// A build asks the engine where it is told to, and says in the manifest what came of it.
+#[test]
+fn a_build_says_whether_it_looked_ahead() {
+    let folder = with_engine();
+    let build = |out: &str, flags: &str| {
+        folder.ok(&folder.build_line("2026-11-23.zip", out, &format!("--would-ko {flags}")));
+        let manifest: Value =
+            serde_json::from_slice(&folder.bytes(&format!("{out}/2026-11-23.manifest.json"))).unwrap();
+        (
+            folder.bytes(&format!("{out}/2026-11-23.parquet")),
+            manifest["would_ko"].clone(),
+            manifest["fingerprint"].clone(),
+        )
+    };
+    let trials = |would_ko: &Value| -> u64 {
+        would_ko["failed_trials"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum()
+    };
+    let (rows, off, fingerprint) = build("off", "");
+    let (enabled, reason, eligible) = (&off["enabled"], &off["reason"], off["eligible"].as_u64().unwrap());
+    assert_eq!((enabled, reason), (&false.into(), &"no engine is named".into()));
+    assert!(eligible > 0 && trials(&off) == 0, "{off}");
+    // the library is not the one that it should be
+    let (_, off, _) = build("untrusted", "--engine cg");
+    assert_eq!(off["enabled"], false, "{off}");
+    let line = folder.build_line("2026-11-23.zip", "required", "--would-ko --require-engine --engine cg");
+    let refused = folder.run(&line);
+    assert_ne!(refused.code, Some(0));
+    assert!(!folder.join("required").exists(), "{}", refused.stderr);
+    // it is used, and makes nothing of these records: the features stay 0, and every trial has its reason
+    let (tried, on, other) = build("on", "--engine cg --any-engine --wk-nvar 3 --threads 1");
+    assert_eq!(
+        (on["enabled"].as_bool(), on["computed"].as_u64(), trials(&on)),
+        (Some(true), Some(0), 3 * eligible)
+    );
+    assert_ne!(fingerprint, other);
+    let (again, same, _) = build("again", "--engine cg --any-engine --wk-nvar 3 --threads 4");
+    assert_eq!((&tried, on), (&again, same));
+    // but for the fingerprint in the footer, the rows are those of a build without
+    assert_eq!(rows.len(), tried.len());
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use common::formats::decisions::look_ahead::WouldKo;
 use common::formats::decisions::manifest::{BuildConfig, Manifest, manifest_path, parquet_path};
 use common::process::cli::path_text;
 use common::process::{Action, ByteSize, Common, Failure, Made, Obtained, Place, stop};
@@ -48,6 +49,7 @@ struct DayMade {
     /// Episodes that an earlier run had done.
     resumed: u64,
     reproducible: bool,
+    would_ko: WouldKo,
     /// Seconds of all threads together.
     stages: Stages,
 }
@@ -205,6 +207,7 @@ impl DayMade {
             episode_failures: manifest.episode_failures,
             resumed,
             reproducible: manifest.reproducible,
+            would_ko: manifest.would_ko,
             stages,
         }
     }
