@@ -22,7 +22,7 @@ bench *ARGS: build
 
 # build the jobs
 build:
-    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync
+    cargo build --release --locked --bins -p stream-write -p fold-pack -p day-build -p catalog-sync
 
 # hold the code to its format and its lints
 lint:

@@ -61,27 +61,20 @@ pub(crate) fn examine(
 ) -> Examined {
     let (start, mut spent) = (Instant::now(), Spent::default());
     let deadline = start.checked_add(timeout);
-    let failed = |facts, reason, spent| Examined { facts, outcome: Err(reason), spent };
-    let text = match text(archive, entry, deadline) {
-        Ok(text) => text,
-        Err(reason) => return failed(Facts::default(), reason, spent),
-    };
-    spent.read = start.elapsed();
-    let parsed = Opened::open(entry.stem(), &text, keep_draws);
-    let opened = match parsed {
-        Ok(opened) => opened,
-        Err((facts, reason)) => return failed(facts, reason, spent),
-    };
-    let decisions = opened.decisions(deadline);
-    spent.parse = start.elapsed() - spent.read;
-    let outcome = decisions.and_then(|decisions| {
+    let mut facts = Facts::default();
+    let outcome = (|| {
+        let text = text(archive, entry, deadline)?;
+        spent.read = start.elapsed();
+        let opened = Opened::open(entry.stem(), &text, keep_draws, &mut facts)?;
+        let decisions = opened.decisions(&facts, deadline);
+        spent.parse = start.elapsed() - spent.read;
         let mut group = Group::whole();
         // the one place where results of a look-ahead come in
         let mut look_ahead = |_: &_| vec![];
         let (of_side, counts) =
-            encoder.episode(&opened.facts, &decisions, &mut look_ahead, deadline, &mut group)?;
+            encoder.episode(&facts, &decisions?, &mut look_ahead, deadline, &mut group)?;
+        spent.encode = start.elapsed() - spent.read - spent.parse;
         Ok(Rows { group, of_side, counts })
-    });
-    spent.encode = start.elapsed() - spent.read - spent.parse;
-    Examined { facts: opened.facts, outcome, spent }
+    })();
+    Examined { facts, outcome, spent }
 }
