@@ -18,7 +18,7 @@ use common::process::failure::InFile;
 use common::process::parallel::{ahead, ordered, pool};
 use common::process::{Common, Exit, Failure, space, stop};
 use common::state::digest::Digest;
-use common::state::output::write_whole;
+use common::state::output::{remove_if_there, write_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, Entry};
@@ -197,6 +197,8 @@ pub(crate) fn build(common: &Common, inputs: &Inputs<'_>, folder: &Path) -> Resu
     let resumed = day.members().iter().filter(|member| member.status == writer::USED).count() as u64;
     let spent = add_members(common, inputs, &identity, &archive, &mut day)?;
     let start = Instant::now();
+    // the manifest of a day that is replaced must not be found beside another file
+    remove_if_there(&manifest).in_file(&manifest)?;
     let (finished, ended) = (day.finish()?, start.elapsed());
     let made = manifest_of(inputs, identity, &archive, &finished);
     write_whole(&manifest, to_json(&made).as_bytes()).in_file(&manifest)?;

@@ -78,34 +78,26 @@ pub(crate) fn examine(
 ) -> Examined {
     let (start, mut spent) = (Instant::now(), Spent::default());
     let deadline = start.checked_add(timeout);
-    let failed = |facts, reason, spent| Examined { facts, outcome: Err(reason), spent };
-    let text = match text(archive, entry, deadline) {
-        Ok(text) => text,
-        Err(reason) => return failed(Facts::default(), reason, spent),
-    };
-    spent.read = start.elapsed();
-    let parsed = Opened::open(entry.stem(), &text, keep_draws);
-    let opened = match parsed {
-        Ok(opened) => opened,
-        Err((facts, reason)) => return failed(facts, reason, spent),
-    };
-    let decisions = opened.decisions(deadline);
-    spent.parse = start.elapsed() - spent.read;
-    let outcome = decisions.and_then(|decisions| {
+    let mut facts = Facts::default();
+    let outcome = (|| {
+        let text = text(archive, entry, deadline)?;
+        spent.read = start.elapsed();
+        let opened = Opened::open(entry.stem(), &text, keep_draws, &mut facts)?;
+        let decisions = opened.decisions(&facts, deadline);
+        spent.parse = start.elapsed() - spent.read;
         let mut group = Group::whole();
         ahead.lend(|ahead| {
             let version = Version::of(opened.engine_version());
-            let mut look = |decision: &Decision<'_>, tracker: &Tracker| {
-                look(ahead, &opened.facts, version, decision, tracker)
-            };
-            let encoded = encoder.episode(&opened.facts, &decisions, &mut look, deadline, &mut group);
+            let mut look =
+                |decision: &Decision<'_>, tracker: &Tracker| look(ahead, &facts, version, decision, tracker);
+            let encoded = encoder.episode(&facts, &decisions?, &mut look, deadline, &mut group);
+            spent.encode = start.elapsed() - spent.read - spent.parse;
             let look_ahead = ahead.take_counts();
             let (of_side, counts) = encoded?;
             Ok(Rows { group, of_side, tally: Tally { counts, look_ahead } })
         })
-    });
-    spent.encode = start.elapsed() - spent.read - spent.parse;
-    Examined { facts: opened.facts, outcome, spent }
+    })();
+    Examined { facts, outcome, spent }
 }
 
 /// What a look-ahead finds for each option of a decision.

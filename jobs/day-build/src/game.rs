@@ -78,10 +78,9 @@ impl Deck {
     }
 }
 
-/// An episode whose first checks it passed: whether it is a duplicate can be told now.
+/// An episode that passed its first checks: whether it is a duplicate can be told now.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
-    pub(crate) facts: Facts,
     /// The steps, or what is wrong with them.
     replay: Result<Replay<'a>, String>,
 }
@@ -118,21 +117,14 @@ impl Decision<'_> {
 pub(crate) type Decisions<'a> = [Vec<Decision<'a>>; 2];
 
 impl<'a> Opened<'a> {
-    /// Checks an episode up to the point where its id is known. `stem` is its name without folders.
-    pub(crate) fn open(stem: &str, text: &'a [u8], keep_draws: bool) -> Result<Self, (Facts, Reason)> {
-        let mut facts = Facts::default();
-        match Self::check(stem, text, keep_draws, &mut facts) {
-            Ok(replay) => Ok(Self { facts, replay }),
-            Err(reason) => Err((facts, reason)),
-        }
-    }
-
-    fn check(
+    /// Checks an episode up to the point where its id is known; `facts` are filled as far as that goes. `stem` is its
+    /// name without folders.
+    pub(crate) fn open(
         stem: &str,
         text: &'a [u8],
         keep_draws: bool,
         facts: &mut Facts,
-    ) -> Result<Result<Replay<'a>, String>, Reason> {
+    ) -> Result<Self, Reason> {
         let (replay, rewards, info) = match serde_json::from_slice::<Replay<'_>>(text) {
             Ok(mut replay) => {
                 facts.steps = replay.steps.len() as u64;
@@ -157,7 +149,7 @@ impl<'a> Opened<'a> {
             return Err(Reason::Draw);
         }
         facts.id = Some(episode_id(stem, &info)?);
-        Ok(replay)
+        Ok(Self { replay })
     }
 
     /// Version of the engine, where the episode names one.
@@ -166,13 +158,17 @@ impl<'a> Opened<'a> {
     }
 
     /// Reads what every decision saw, and pairs it with its answer.
-    pub(crate) fn decisions(&self, deadline: Option<Instant>) -> Result<Decisions<'a>, Reason> {
+    pub(crate) fn decisions(
+        &self,
+        facts: &Facts,
+        deadline: Option<Instant>,
+    ) -> Result<Decisions<'a>, Reason> {
         let replay = self.replay.as_ref().map_err(|why| Reason::Malformed(why.clone()))?;
         let malformed = |why: &str| Reason::Malformed(why.to_owned());
-        if self.facts.decks.is_none() {
+        if facts.decks.is_none() {
             return Err(malformed("step 1 does not hold two decks of 60 cards"));
         }
-        if self.facts.names.is_none() {
+        if facts.names.is_none() {
             return Err(malformed("info.TeamNames does not hold two names"));
         }
         let mut sides = [vec![], vec![]];

@@ -9,7 +9,7 @@ use super::{Encoder, Tracker};
 use crate::cards::Catalog;
 use crate::effects::Effects;
 use crate::elo::Ratings;
-use crate::game::{Decision, Opened, Reason};
+use crate::game::{Decision, Facts, Opened, Reason};
 
 /// Cards 1 to 9, of which 5 is a Tera Pokémon; the unknown card is 10.
 fn catalog() -> Catalog {
@@ -64,8 +64,9 @@ fn episode(seen: &[(Value, Value)]) -> Value {
 /// Rows of an episode, or why it has none.
 fn rows_with(seen: &[(Value, Value)], effects: &Effects) -> Result<(Rows, Counts), Reason> {
     let text = episode(seen).to_string();
-    let opened = Opened::open("5.json", text.as_bytes(), false).map_err(|(_, reason)| reason)?;
-    let decisions = opened.decisions(None)?;
+    let mut facts = Facts::default();
+    let opened = Opened::open("5.json", text.as_bytes(), false, &mut facts)?;
+    let decisions = opened.decisions(&facts, None)?;
     let (cards, ratings) = (catalog(), Ratings::default());
     let date: Date = "2026-11-21".parse().expect("a date");
     let encoder = Encoder {
@@ -79,7 +80,7 @@ fn rows_with(seen: &[(Value, Value)], effects: &Effects) -> Result<(Rows, Counts
     };
     let mut group = Group::whole();
     let mut ahead = |_: &Decision<'_>, _: &Tracker| vec![Some([0.5, 0.25, 0.125])];
-    let (_, counts) = encoder.episode(&opened.facts, &decisions, &mut ahead, None, &mut group)?;
+    let (_, counts) = encoder.episode(&facts, &decisions, &mut ahead, None, &mut group)?;
     assert!(group.is_whole());
     Ok((Rows(group), counts))
 }
