@@ -8,8 +8,8 @@ binaries := env("CARGO_TARGET_DIR", justfile_directory() / "target") / "release"
 default:
     @just --list --unsorted
 
-# the bundled corpus and games to folded shards, a catalog and a report under results/
-demo: (run "shogi")
+# the bundled corpus, games and replays to folded shards and decision days, with catalogs and reports under results/
+demo: (run "shogi") (run "tcg")
 
 # run a workflow, from wherever it stands: `run shogi my.yaml`; options of Snakemake behind --
 run WORKFLOW *ARGS: build

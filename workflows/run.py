@@ -5,6 +5,7 @@ Snakemake makes what is missing or out of date, and the jobs find in the store w
 """
 
 import argparse
+import datetime
 import fcntl
 import os
 import subprocess
@@ -16,7 +17,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 # keys of a configuration that are paths, wherever they stand
-PATHS = {"results", "store", "corpus", "games"}
+PATHS = {"results", "store", "corpus", "games", "replays", "cards", "attacks", "effects"}
 USAGE, MISSING, LOCKED = 2, 5, 6
 
 
@@ -26,9 +27,13 @@ def fail(code: int, what: str, where: object, hint: str) -> None:
 
 
 def absolute(value: object, folder: Path, key: str = "") -> object:
-    """A configuration whose paths are absolute."""
+    """A configuration whose paths are absolute, and whose dates are text."""
     if isinstance(value, dict):
         return {name: absolute(inner, folder, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [absolute(inner, folder, key) for inner in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     if key in PATHS and isinstance(value, str):
         return os.path.normpath(folder / Path(value).expanduser())
     return value

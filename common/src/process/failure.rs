@@ -4,12 +4,13 @@ use std::fmt::{self, Display, Write as _};
 use std::io;
 use std::path::Path;
 
+use crate::formats::decisions::DayFault;
 use crate::formats::decisions::manifest::ManifestError;
 use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
 use crate::formats::folded::set::SetError;
 use crate::formats::{mpk1, parquet};
-use crate::state::catalog::CatalogError;
+use crate::state::catalog::{CatalogError, SelectError};
 use crate::state::lock::LockError;
 use crate::state::store::{PlaceError, StoreError};
 
@@ -237,6 +238,17 @@ impl From<ManifestError> for Failure {
     }
 }
 
+impl From<DayFault> for Failure {
+    fn from(fault: DayFault) -> Self {
+        match fault {
+            DayFault::Parquet(error) => error.into(),
+            DayFault::Unlike { ref found, ref expected, .. } => {
+                Self::new(Exit::Unlike, &fault).found(found, expected)
+            }
+        }
+    }
+}
+
 impl From<ShardFault> for Failure {
     fn from(fault: ShardFault) -> Self {
         match fault {
@@ -288,6 +300,20 @@ impl From<CatalogError> for Failure {
             CatalogError::Sql(_) => return Self::new(exit, error),
         };
         Self::new(exit, error).hint(hint)
+    }
+}
+
+impl From<SelectError> for Failure {
+    fn from(error: SelectError) -> Self {
+        match error {
+            SelectError::Catalog(error) => error.into(),
+            SelectError::NoDay(_) | SelectError::NoDays => {
+                Self::new(Exit::Missing, error).hint("`catalog-sync list` shows all")
+            }
+            SelectError::Mixed { ref one, ref other, .. } => Self::new(Exit::Mixed, &error)
+                .found(other, one)
+                .hint("choose days that were built alike, or build them anew"),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use common::formats::decisions::Date;
 use common::process::Common;
 
 /// Keep a catalog of datasets: what is there, whole, and where
@@ -17,14 +18,16 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Record the sets below folders; check what is new or changed, mark what has gone
+    /// Record the sets and days below folders; check what is new or changed, mark what has gone
     Sync(SyncArgs),
-    /// List the sets of a catalog
-    List(CatalogArgs),
-    /// Show a set with its shards
+    /// List the sets and days of a catalog, or select rows of days
+    List(ListArgs),
+    /// Show a set with its shards, or a day with its members
     Show(ShowArgs),
     /// Hold the files to the catalog
     Verify(VerifyArgs),
+    /// Rate agents, decks and cards by the games before a day
+    Elo(EloArgs),
 }
 
 #[derive(Debug, Args)]
@@ -44,14 +47,59 @@ pub(crate) struct SyncArgs {
     /// Check every file again, even where size, times and inode are as recorded
     #[arg(long)]
     pub(crate) deep: bool,
+    /// Record a day from where it is found, also where another file is its dataset
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) catalog: CatalogArgs,
+    #[command(flatten)]
+    pub(crate) days: DaysArgs,
+    /// Select only episodes whose players are both among the N best of their day
+    #[arg(long, value_name = "N", requires = "days", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) top_elo: Option<u32>,
+    /// Select whole episodes of each day until they have at least M rows
+    #[arg(long, value_name = "M", requires = "days", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_rows_per_day: Option<u64>,
+}
+
+/// Which days to select of.
+#[derive(Debug, Args)]
+#[group(id = "days", multiple = false)]
+pub(crate) struct DaysArgs {
+    /// Select these days: 2026-07-28, or 2026-07-28..2026-08-03, both included
+    #[arg(long = "days", value_name = "DAYS", value_delimiter = ',', value_parser = span)]
+    pub(crate) spans: Vec<(Date, Date)>,
+    /// Select the last N days
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) last_n_days: Option<u32>,
+    /// Select all days
+    #[arg(long)]
+    pub(crate) all_days: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Set, by its path or the end of it
-    pub(crate) set: String,
+    /// Set or day, by its path or the end of it; a day also by its date
+    pub(crate) what: String,
     #[command(flatten)]
     pub(crate) catalog: CatalogArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EloArgs {
+    /// Folder of DATE.scan.json, as `day-build scan` writes them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scans: PathBuf,
+    /// Day that the ratings are for: games of earlier days count
+    #[arg(long, value_name = "DATE")]
+    pub(crate) before: Date,
+    /// Snapshot to write, as `day-build build --elo` reads it
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -61,4 +109,30 @@ pub(crate) struct VerifyArgs {
     /// Read every file, instead of comparing sizes, times and inodes
     #[arg(long)]
     pub(crate) deep: bool,
+}
+
+fn span(text: &str) -> Result<(Date, Date), String> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let (from, to): (Date, Date) = (from.parse()?, to.parse()?);
+    if from > to {
+        return Err(format!("{to} is before {from}"));
+    }
+    Ok((from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans() {
+        let date = |text: &str| text.parse::<Date>().unwrap();
+        let (a, b) = (date("2026-07-28"), date("2026-08-03"));
+        let good = [("2026-07-28", (a, a)), ("2026-07-28..2026-08-03", (a, b))];
+        good.into_iter().for_each(|(text, expected)| assert_eq!(span(text), Ok(expected)));
+        for text in ["", "..", "2026-07-28..", "2026-08-03..2026-07-28", "2026-07-28...2026-08-03", "2026-07"]
+        {
+            assert!(span(text).is_err(), "{text}");
+        }
+    }
 }

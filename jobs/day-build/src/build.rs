@@ -194,7 +194,7 @@ pub(crate) fn build(common: &Common, inputs: &Inputs<'_>, folder: &Path) -> Resu
         return Ok(Built::without_work(Outcome::Planned, None));
     }
     let mut day = DayWriter::open(&parquet, &identity.fingerprint, &inputs.pairs(&identity))?;
-    let resumed = day.members().iter().filter(|member| member.status == writer::USED).count() as u64;
+    let resumed = day.members().iter().filter(|member| member.status == manifest::USED).count() as u64;
     let spent = add_members(common, inputs, &identity, &archive, &mut day)?;
     let start = Instant::now();
     // the manifest of a day that is replaced must not be found beside another file
@@ -284,9 +284,11 @@ fn add_members(
 
 fn add(day: &mut DayWriter, name: String, examined: Examined) {
     let Examined { facts, outcome, .. } = examined;
-    let outcome = match facts.id {
-        Some(id) if day.has(id) => Err(Reason::Duplicate),
-        _ => outcome,
+    let outcome = match (facts.id, outcome) {
+        // this check comes first
+        (_, Err(Reason::Draw)) => Err(Reason::Draw),
+        (Some(id), _) if day.has(id) => Err(Reason::Duplicate),
+        (_, outcome) => outcome,
     };
     if let Err(reason) = &outcome {
         let why = reason.why().map_or(String::new(), |why| format!(": {why}"));
@@ -302,7 +304,7 @@ fn manifest_of(
     finished: &writer::Finished,
 ) -> Manifest {
     let mut failures = BTreeMap::new();
-    for member in finished.members.iter().filter(|member| member.status != writer::USED) {
+    for member in finished.members.iter().filter(|member| member.status != manifest::USED) {
         *failures.entry(member.status.clone()).or_insert(0) += 1;
     }
     let ignored = archive.entries().iter().filter(|entry| !entry.is_episode() && !entry.is_folder()).count();
@@ -335,6 +337,7 @@ fn manifest_of(
         build_config: inputs.config.clone(),
         columns: COLUMNS.iter().map(|column| (column.name.into(), column.list.unwrap_or(1))).collect(),
         members: finished.members.clone(),
+        decks: finished.decks.clone(),
         written_at: date::now(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use common::formats::decisions::manifest::deck_hash;
 use common::process::stop;
 use common::state::digest::Digest;
 
@@ -63,7 +64,6 @@ pub(crate) struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Deck {
     pub(crate) cards: Vec<i32>,
-    /// SHA-256 of the ascending ids, in decimal, between commas.
     pub(crate) hash: Digest,
 }
 
@@ -71,11 +71,20 @@ impl Deck {
     fn of(answer: &Answer) -> Option<Self> {
         let answer = answer.0.as_ref().filter(|answer| answer.len() == DECK)?;
         let cards: Vec<i32> = answer.iter().map(|&id| i32::try_from(id).ok()).collect::<Option<_>>()?;
-        let mut sorted = cards.clone();
-        sorted.sort_unstable();
-        let text: Vec<String> = sorted.iter().map(i32::to_string).collect();
-        Some(Self { cards, hash: Digest::of(text.join(",").as_bytes()) })
+        let hash = deck_hash(&in_order(&cards));
+        Some(Self { cards, hash })
     }
+
+    /// Its cards, ascending.
+    pub(crate) fn ascending(&self) -> Vec<i32> {
+        in_order(&self.cards)
+    }
+}
+
+fn in_order(cards: &[i32]) -> Vec<i32> {
+    let mut cards = cards.to_vec();
+    cards.sort_unstable();
+    cards
 }
 
 /// An episode that passed its first checks: whether it is a duplicate can be told now.
@@ -145,11 +154,13 @@ impl<'a> Opened<'a> {
         };
         facts.names = team_names(&info);
         facts.rewards = Some(read_rewards(&rewards)?);
+        let id = episode_id(stem, &info);
+        // ratings count draws, so their ids are told too
+        facts.id = id.as_ref().ok().copied();
         if facts.rewards.is_some_and(|[a, b]| a == b) && !keep_draws {
             return Err(Reason::Draw);
         }
-        facts.id = Some(episode_id(stem, &info)?);
-        Ok(Self { replay })
+        id.map(|_| Self { replay })
     }
 
     /// Version of the engine, where the episode names one.

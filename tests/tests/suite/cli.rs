@@ -10,7 +10,7 @@ use crate::folder;
 fn help() {
     let folder = folder();
     let jobs: [(&str, &[&str]); 5] = [
-        ("catalog-sync", &["", "sync", "list", "show", "verify"]),
+        ("catalog-sync", &["", "sync", "list", "show", "verify", "elo"]),
         ("spill-purge", &["", "store", "list", "receipts", "digest"]),
         ("day-build", &["", "scan", "build", "inspect", "verify", "engine"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),

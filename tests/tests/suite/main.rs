@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod catalog;
+mod catalog_days;
 mod cli;
 mod crash;
 mod damage;
@@ -20,6 +21,7 @@ mod shuffle;
 mod store;
 mod teacher;
 mod workflow;
+mod workflow_tcg;
 
 use end_to_end::Folder;
 

@@ -1,6 +1,7 @@
 //! What a build has done so far, a line a row group, in a hidden file beside the Parquet file. A line is written when its
 //! row group is durable, so that a build that was stopped at any time goes on behind the last whole line.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub(super) struct Done {
     pub(super) footer: Vec<u8>,
     /// Members up to its end, from the end of the row group before.
     pub(super) members: Vec<Member>,
+    /// Cards of their decks, ascending, by hash.
+    pub(super) decks: BTreeMap<String, Vec<i32>>,
     pub(super) tally: Tally,
 }
 
