@@ -17,7 +17,7 @@ run WORKFLOW *ARGS: build
 
 # make the report of a workflow's results anew, and say where it is
 report RESULTS="results/shogi":
-    python3 workflows/report.py "{{ RESULTS }}" -o "{{ RESULTS }}/report.html"
+    python3 workflows/report "{{ RESULTS }}" -o "{{ RESULTS }}/report.html"
     @echo "report: {{ RESULTS }}/report.html"
 
 # run all tests, end-to-end ones on real data included

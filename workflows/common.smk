@@ -12,7 +12,7 @@ from snakemake.utils import validate
 validate(config, Path(workflow.main_snakefile).with_name("config.schema.yaml"))
 
 STORED = f"--store {quote(config['store'])}" if "store" in config else ""
-REPORT, SVG = (str(Path(workflow.basedir).parent / name) for name in ("report.py", "svg.py"))
+REPORT = str(Path(workflow.basedir).parent / "report")
 
 
 def source_of(entry, *kinds):
@@ -48,3 +48,8 @@ def digests(paths):
 def build(job):
     """Digest of a job's program."""
     return DIGESTS[programs(job)[0]]
+
+
+def report_build():
+    """Digests of the report's files."""
+    return digests(sorted(map(str, Path(REPORT).rglob("*.py"))))

@@ -6,6 +6,7 @@ pub mod columns;
 pub mod date;
 pub mod elo;
 mod group;
+pub mod look_ahead;
 pub mod manifest;
 mod read;
 pub mod scan;

@@ -109,6 +109,11 @@ impl Failure {
         self
     }
 
+    /// What went wrong, in a line.
+    pub fn what(&self) -> &str {
+        &self.0.what
+    }
+
     /// How the job ends.
     pub fn exit(&self) -> Exit {
         self.0.exit

@@ -16,6 +16,8 @@ fn run(name: &str, args: &[OsString]) -> Option<ExitCode> {
     Some(match name {
         "catalog-sync" => catalog_sync::main(args),
         "day-build" => day_build::main(args),
+        // a build starts its own program as its workers
+        "engine-worker" => day_build::main(std::iter::once("day-build".into()).chain(args)),
         "fold-pack" => fold_pack::main(args),
         "spill-purge" => spill_purge::main(args),
         "stream-write" => stream_write::main(args),

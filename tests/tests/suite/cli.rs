@@ -12,7 +12,7 @@ fn help() {
     let jobs: [(&str, &[&str]); 5] = [
         ("catalog-sync", &["", "sync", "list", "show", "verify", "elo"]),
         ("spill-purge", &["", "store", "list", "receipts", "digest"]),
-        ("day-build", &["", "scan", "build", "inspect", "verify"]),
+        ("day-build", &["", "scan", "build", "inspect", "verify", "engine"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),
         ("fold-pack", &["", "pack", "partition", "fold", "inspect", "stats", "verify", "card"]),
     ];

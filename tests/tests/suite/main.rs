@@ -9,6 +9,8 @@ mod damage;
 mod days;
 mod days_damage;
 mod days_golden;
+mod engine;
+mod engine_real;
 mod fold;
 mod formats;
 mod limits;

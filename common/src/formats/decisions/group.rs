@@ -299,7 +299,11 @@ impl Group {
 
     /// Values of a column of [`COLUMNS`], where it is among these.
     pub fn get(&self, column: usize) -> Option<&Data> {
-        let at = self.columns.iter().position(|&there| there == column)?;
+        // in a group of all columns each stands at its own number
+        let at = match self.columns.get(column) {
+            Some(&there) if there == column => column,
+            _ => self.columns.iter().position(|&there| there == column)?,
+        };
         self.data.get(at)
     }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::date::Date;
+use super::look_ahead::WouldKo;
 use super::schema::SCHEMA_VERSION;
 use crate::state::digest::Digest;
 
@@ -141,42 +142,6 @@ pub struct Effects {
     pub sha256: Digest,
     /// Names of its effect flags, in the order of their features.
     pub flags: Vec<String>,
-}
-
-/// The look-ahead features, and how their trials went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WouldKo {
-    /// Whether they were computed; where not, they are 0.
-    pub enabled: bool,
-    /// Why not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Options that a look-ahead makes sense for.
-    pub eligible: u64,
-    /// Options that have a result.
-    pub computed: u64,
-    /// Trials that ended.
-    pub valid_trials: u64,
-    /// Trials that did not.
-    pub failed_trials: u64,
-    /// Results that are 0.
-    pub zero_results: u64,
-}
-
-impl WouldKo {
-    /// No look-ahead.
-    pub fn off(reason: &str) -> Self {
-        Self {
-            enabled: false,
-            reason: Some(reason.into()),
-            eligible: 0,
-            computed: 0,
-            valid_trials: 0,
-            failed_trials: 0,
-            zero_results: 0,
-        }
-    }
 }
 
 /// Parameters that shape a day.

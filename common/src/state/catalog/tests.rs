@@ -7,8 +7,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 
 use super::{Catalog, Chosen, DayRow, MIGRATIONS, Put, SelectError, State, Wanted, select};
+use crate::formats::decisions::look_ahead::{self, WouldKo};
 use crate::formats::decisions::manifest::{
-    AUX_CONTRACT, BuildConfig, Counts, FORMAT, Manifest, Member, USED, WouldKo, deck_hash,
+    AUX_CONTRACT, BuildConfig, Counts, FORMAT, Manifest, Member, USED, deck_hash,
 };
 use crate::formats::decisions::{Date, SCHEMA_VERSION};
 use crate::state::digest::Digest;
@@ -102,7 +103,7 @@ fn manifest(day: u64, seed: u64) -> Manifest {
         effects: None,
         aux_targets: true,
         aux_contract_version: AUX_CONTRACT,
-        would_ko: WouldKo::off("no look-ahead was asked for"),
+        would_ko: WouldKo::off("no look-ahead was asked for", look_ahead::Counts::default()),
         build_config: BuildConfig {
             would_ko: false,
             wk_nvar: 0,

@@ -6,13 +6,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use common::formats::decisions::manifest::{Counts, Member};
+use common::formats::decisions::manifest::Member;
 use common::process::Failure;
 use common::process::failure::InFile;
 use common::state::digest::Digest;
 use common::state::output::{folder_of, remove_if_there};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::examine::Tally;
 
 /// A row group that is durable.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,7 +30,7 @@ pub(super) struct Done {
     pub(super) members: Vec<Member>,
     /// Cards of their decks, ascending, by hash.
     pub(super) decks: BTreeMap<String, Vec<i32>>,
-    pub(super) counts: Counts,
+    pub(super) tally: Tally,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -135,15 +135,17 @@ fn scan(common: &Common, path: &Path) -> Result<Scan, Failure> {
 
 /// What is known of an episode, and why it does not count. A draw does.
 fn look(archive: &Archive, entry: &Entry) -> (Facts, Option<Reason>) {
-    let text = match text(archive, entry, None) {
-        Ok(text) => text,
-        Err(reason) => return (Facts::default(), Some(reason)),
+    let mut facts = Facts::default();
+    let opened = text(archive, entry, None)
+        .and_then(|text| Opened::open(entry.stem(), &text, true, &mut facts).map(|_| ()));
+    let reason = match opened {
+        Err(reason) => Some(reason),
+        Ok(()) if facts.decks.is_none() || facts.names.is_none() => {
+            Some(Reason::Malformed("no two decks or names".into()))
+        }
+        Ok(()) => None,
     };
-    match Opened::open(entry.stem(), &text, true) {
-        Ok(opened) if opened.facts.decks.is_some() && opened.facts.names.is_some() => (opened.facts, None),
-        Ok(opened) => (opened.facts, Some(Reason::Malformed("no two decks or names".into()))),
-        Err((facts, reason)) => (facts, Some(reason)),
-    }
+    (facts, reason)
 }
 
 impl fmt::Display for ScanReport {
