@@ -11,7 +11,7 @@ from snakemake.utils import validate
 
 validate(config, Path(workflow.main_snakefile).with_name("config.schema.yaml"))
 
-STORED = f"--store {quote(config['store'])}" if "store" in config else ""
+STORED = f"--store {quote(config['store'])}"
 REPORT = str(Path(workflow.basedir).parent / "report")
 
 
@@ -38,7 +38,7 @@ def programs(*jobs):
 
 def digests(paths):
     """Digests of files, by path. The store's memo knows those that are as they were."""
-    command = ["spill-purge", "digest", "--json", *(["--store", config["store"]] if "store" in config else []), *paths]
+    command = ["spill-purge", "digest", "--json", "--store", config["store"], *paths]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise WorkflowError(done.stderr.strip())

@@ -221,7 +221,10 @@ fn start(folder: &Folder) -> Child {
 #[test]
 fn kill_9_of_engine_and_jobs_then_one_command() {
     let undisturbed = workflow();
+    let config = String::from_utf8(undisturbed.bytes("shogi.yaml")).unwrap();
+    undisturbed.put("shogi.yaml", config.replace("store: store\n", ""));
     run(&undisturbed, "shogi.yaml");
+    assert!(undisturbed.join("cache/foldline/store/store.json").exists(), "the user's own store");
     let folder = workflow();
     for delay in [2200, 2600, 3000, 3600] {
         let mut engine = start(&folder);
