@@ -336,6 +336,24 @@ impl Group {
         self.columns().all(|(column, data)| data.is_whole(column, self.rows))
     }
 
+    /// Takes the columns apart.
+    pub fn into_data(self) -> impl Iterator<Item = (&'static Column, Data)> {
+        self.columns.into_iter().map(|at| &COLUMNS[at]).zip(self.data)
+    }
+
+    /// Replaces all rows; `None`, and no rows, where the values are not those of the columns.
+    pub fn replace(&mut self, rows: usize, data: Vec<Data>) -> Option<()> {
+        self.set(rows, data);
+        let typed = |(column, data): (&Column, &Data)| {
+            std::mem::discriminant(&Data::new(column)) == std::mem::discriminant(data)
+        };
+        if self.data.len() == self.columns.len() && self.columns().all(typed) && self.is_whole() {
+            return Some(());
+        }
+        *self = Self::new(std::mem::take(&mut self.columns));
+        None
+    }
+
     pub(super) fn set(&mut self, rows: usize, data: Vec<Data>) {
         (self.rows, self.data) = (rows, data);
     }
