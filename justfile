@@ -30,7 +30,7 @@ bench *ARGS: build
 
 # build the jobs
 build:
-    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync -p spill-purge -p day-build
+    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync -p spill-purge -p day-build -p cache-warm
 
 # hold the code to its format and its lints
 lint:
