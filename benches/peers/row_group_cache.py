@@ -22,6 +22,8 @@ import pyarrow.parquet as pq
 
 HOT_PROMOTION_HITS = 2
 HOT_ZONE_FRACTION = 0.6
+# what a training step does not read
+UNREAD = {"reward", "is_self", "day_id", "player_name", "opponent_name", "player_deck_hash", "opponent_deck_hash"}
 
 
 class RowGroupCache:
@@ -150,7 +152,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("days", nargs="+")
     parser.add_argument("--trace", required=True)
-    parser.add_argument("--columns", type=Path, required=True, help="names, a line each")
     parser.add_argument("--capacity", type=int, required=True)
     parser.add_argument("--spill", type=Path, required=True)
     parser.add_argument("--dump", type=Path)
@@ -158,7 +159,8 @@ def main():
     args = parser.parse_args()
     args.spill.mkdir(parents=True, exist_ok=True)
     cpu, wall = time.process_time(), time.perf_counter()
-    cache = RowGroupCache(args.days, args.columns.read_text().split(), args.capacity, args.spill)
+    columns = [name for name in pq.read_schema(args.days[0]).names if name not in UNREAD]
+    cache = RowGroupCache(args.days, columns, args.capacity, args.spill)
     days, rows = Days(cache), 0
     for number, runs in enumerate(read_trace(args.trace)):
         batch = days.gather(runs)

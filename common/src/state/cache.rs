@@ -123,7 +123,7 @@ impl<S: Source> Cache<S> {
         let inner = Inner { source, high_watermark, probe, spill, warm, state: Mutex::new(state), changed };
         let cache = Self(Arc::new(inner));
         if let Some(slot) = largest {
-            let needed = cache.0.load(slot, Purpose::Ahead)?.bytes();
+            let needed = cache.0.load(slot, Purpose::Access)?.bytes();
             if needed > capacity {
                 return Err(CacheError::TooSmall { needed, capacity });
             }

@@ -9,9 +9,10 @@ use crate::folder;
 #[test]
 fn help() {
     let folder = folder();
-    let jobs: [(&str, &[&str]); 4] = [
+    let jobs: [(&str, &[&str]); 5] = [
+        ("cache-warm", &["", "warm", "plan", "show"]),
         ("catalog-sync", &["", "sync", "list", "show", "verify"]),
-        ("spill-purge", &["", "store", "list", "receipts", "digest"]),
+        ("spill-purge", &["", "store", "purge", "list", "receipts", "digest"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),
         ("fold-pack", &["", "pack", "partition", "fold", "inspect", "stats", "verify", "card"]),
     ];

@@ -81,6 +81,21 @@ impl<T: Word> Lists<T> {
         self.row(row).get(slot).copied().unwrap_or_else(|| T::padding(column.pad, slot))
     }
 
+    /// All lists in one buffer: `slots` of each, with their padding, then the slot that stands apart. `None` where a list
+    /// uses more.
+    pub fn padded(&self, column: &Column, slots: usize) -> Option<Vec<T>> {
+        let rows = self.offsets.len() - 1;
+        let padding: Vec<T> = (0..slots).map(|slot| T::padding(column.pad, slot)).collect();
+        let mut all = Vec::with_capacity(rows * (slots + usize::from(column.apart)));
+        for row in 0..rows {
+            let used = self.row(row);
+            all.extend_from_slice(used);
+            all.extend_from_slice(padding.get(used.len()..)?);
+            all.extend(self.apart.get(row));
+        }
+        Some(all)
+    }
+
     fn push(&mut self, column: &Column, list: &[T]) {
         let (list, apart) = match list.split_last() {
             Some((&last, rest)) if column.apart => (rest, Some(last)),
