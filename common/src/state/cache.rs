@@ -65,6 +65,14 @@ impl Options {
     pub fn new(capacity: u64) -> Self {
         Self { capacity, hot_share: 0.6, promotion_hits: 2, high_watermark: 0.85, spill: u64::MAX }
     }
+
+    /// Those of the specification, for a memory of which the rest of a run takes `reserve` bytes: what is left below the
+    /// high watermark.
+    pub fn within(limit: u64, reserve: u64) -> Self {
+        let options = Self::new(0);
+        let below = (limit as f64 * options.high_watermark) as u64;
+        Self { capacity: below.saturating_sub(reserve), ..options }
+    }
 }
 
 /// A cache of row groups. It may be used by many threads; a clone is the same cache.
@@ -127,9 +135,6 @@ impl<S: Source> Cache<S> {
             if needed > capacity {
                 return Err(CacheError::TooSmall { needed, capacity });
             }
-            // hot groups leave room for one more of this size, whatever the share
-            let mut state = cache.0.lock();
-            state.policy.reserve(needed);
         }
         Ok(cache)
     }

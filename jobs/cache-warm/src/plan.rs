@@ -59,8 +59,8 @@ pub(crate) fn run(common: &Common, args: &PlanArgs) -> Result<(), Failure> {
     let sum = |of: fn(&DatasetPlan) -> u64| datasets.iter().map(of).sum();
     let machine = || Host::new().usage().map_or(0, |usage| usage.limit);
     let limit = args.limit.map_or_else(machine, |size| size.0);
-    let options = Options::new(0);
-    let capacity = ((limit as f64 * options.high_watermark) as u64).saturating_sub(args.reserve.0);
+    let options = Options::within(limit, args.reserve.0);
+    let capacity = options.capacity;
     let (rows, row_groups, dense_bytes, bytes): (u64, u64, u64, u64) =
         (sum(|d| d.rows), sum(|d| d.row_groups), sum(|d| d.dense_bytes), sum(|d| d.bytes));
     let largest = datasets.iter().map(|dataset| dataset.largest).max().unwrap_or(0);

@@ -111,7 +111,7 @@ impl SpillFolder {
         if free_bytes(&self.folder)?.saturating_sub(spill::file_len(views)) < self.floor {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        write_file(&self.path(key), key, kind, rows, views)
+        write_file(&self.path(key), key, kind, rows, views).map_err(into_io)
     }
 
     /// Maps a group; `None` where its file is not what it should be, and is then removed.
@@ -141,12 +141,12 @@ pub(super) fn write_file(
     kind: u32,
     rows: usize,
     views: &[View<'_>],
-) -> io::Result<()> {
-    let mut output = Output::create(path).map_err(into_io)?;
+) -> Result<(), LockError> {
+    let mut output = Output::create(path)?;
     spill::write(&mut output, key, kind, rows, views)?;
     output.flush()?;
     fs_err::set_permissions(output.partial(), Permissions::from_mode(0o444))?;
-    output.publish().map_err(into_io)
+    output.publish()
 }
 
 fn into_io(error: LockError) -> io::Error {

@@ -234,7 +234,11 @@ impl<S: Source> Inner<S> {
     /// Takes a group in, and others out.
     fn admit(&self, slot: Slot, block: &Arc<Block>, warm: bool) {
         let (mut evicted, mut state) = (vec![], self.lock());
-        state.largest = state.largest.max(block.bytes());
+        if block.bytes() > state.largest {
+            // hot groups leave room for one more of this size, whatever their share
+            state.largest = block.bytes();
+            state.policy.reserve(block.bytes());
+        }
         state.policy.insert(Arrival { key: slot, bytes: block.bytes(), warm }, &mut evicted);
         if state.policy.is_resident(slot) {
             state.resident.insert(slot, Arc::clone(block));
@@ -254,7 +258,10 @@ impl<S: Source> Inner<S> {
             let mut state = self.lock();
             state.leaving.remove(&slot);
             match written {
-                Ok(()) => state.counters.ssd_spills += 1,
+                Ok(()) => {
+                    state.counters.ssd_spills += 1;
+                    state.verified.remove(&slot);
+                }
                 Err(error) => {
                     tracing::warn!("a row group was not spilled: {error}");
                     state.counters.spill_errors += 1;

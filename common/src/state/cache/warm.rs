@@ -1,6 +1,5 @@
 //! Warm sets: spill files that are made once, before training, and shared by all runs, which map them and never write.
 
-use std::io;
 use std::path::Path;
 
 use super::CacheError;
@@ -10,6 +9,7 @@ use super::key::Key;
 use super::run::write_file;
 use super::source::{Slot, Source};
 use super::spill::file_len;
+use crate::state::lock::LockError;
 
 /// A row group that is in memory, to be written to a warm set.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl Decoded {
         file_len(&self.block.views())
     }
 
-    /// Writes its file, whole or not at all.
-    pub fn write(&self, to: &Path) -> io::Result<()> {
+    /// Writes its file, whole or not at all, unless another process does.
+    pub fn write(&self, to: &Path) -> Result<(), LockError> {
         write_file(to, &self.key, self.kind, self.block.rows(), &self.block.views())
     }
 }
