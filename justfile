@@ -28,9 +28,14 @@ test:
 bench *ARGS: build
     python3 benches/run.py --bin "{{ binaries }}" "$@"
 
+# measure the row-group cache beside the source design's, in pyarrow and numpy (about ten minutes)
+bench-cache *ARGS: build
+    cargo build --release --locked -p cache-warm --example replay
+    python3 benches/cache.py --bin "{{ binaries }}" "$@"
+
 # build the jobs
 build:
-    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync -p spill-purge -p day-build
+    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync -p spill-purge -p day-build -p cache-warm
 
 # hold the code to its format and its lints
 lint:

@@ -10,10 +10,12 @@ use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
 use crate::formats::folded::set::SetError;
 use crate::formats::{mpk1, parquet};
+use crate::state::cache::CacheError;
 use crate::state::catalog::{CatalogError, SelectError};
 use crate::state::lock::LockError;
 use crate::state::store::{PlaceError, StoreError};
 
+use super::size::ByteSize;
 use super::stop::{self, Stopped};
 
 /// How a job ends. Workflows act on these numbers; README lists them.
@@ -36,6 +38,8 @@ pub enum Exit {
     Disk = 7,
     /// Readable, but unlike its record.
     Unlike = 8,
+    /// Stopped by a limit of its own; it goes on where that is raised.
+    Limit = 9,
     /// SIGINT, at a clean point.
     Interrupted = 130,
     /// SIGTERM, at a clean point.
@@ -333,6 +337,25 @@ impl From<StoreError> for Failure {
             }
         };
         Self::new(exit, error).hint(hint)
+    }
+}
+
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Self {
+        match error {
+            CacheError::Dataset { path, error } => Self::from(error).in_file(&path),
+            CacheError::Changed { ref path } => Self::new(Exit::Unlike, &error)
+                .in_file(path)
+                .hint("run it again when nobody writes to the file"),
+            CacheError::NoRow(_) | CacheError::NoGroup(_) => Self::new(Exit::Unlike, error)
+                .hint("the dataset is another one than the request was made for"),
+            CacheError::TooManyRows(_) | CacheError::Options(_) => Self::usage(error),
+            CacheError::TooSmall { needed, capacity } => Self::usage(error)
+                .found(ByteSize(capacity), format!("{} at least", ByteSize(needed)))
+                .hint("raise the capacity, or build days of smaller row groups (`day-build build --flush`)"),
+            CacheError::Torn(_) => Self::new(Exit::BadData, error)
+                .hint("something cuts or damages spill files while they are in use"),
+        }
     }
 }
 

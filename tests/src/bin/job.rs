@@ -14,6 +14,7 @@ fn main() -> ExitCode {
 fn run(name: &str, args: &[OsString]) -> Option<ExitCode> {
     let args = args.to_vec();
     Some(match name {
+        "cache-warm" => cache_warm::main(args),
         "catalog-sync" => catalog_sync::main(args),
         "day-build" => day_build::main(args),
         // a build starts its own program as its workers

@@ -1,6 +1,7 @@
 //! The whole suite from the outside: every job as a program, on the bundled real data.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod cache;
 mod catalog;
 mod catalog_days;
 mod cli;
