@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use common::process::{ByteSize, Common};
+use common::process::{ByteSize, Common, SelectionArgs};
 use common::state::cache::ColumnSet;
 
 /// Decode row groups once, before training, for all runs to share
@@ -30,8 +30,19 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 pub(crate) struct SelectArgs {
     /// Decision days (DATE.parquet) or folded sets (PREFIX.set.json)
-    #[arg(required = true, value_name = "DATASET")]
+    #[arg(required_unless_present = "days", value_name = "DATASET")]
     pub(crate) datasets: Vec<PathBuf>,
+    /// Catalog to select days from, a SQLite file
+    #[arg(
+        long,
+        hide_env_values = true,
+        env = "FOLDLINE_CATALOG",
+        value_name = "FILE",
+        required_unless_present = "datasets"
+    )]
+    pub(crate) catalog: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
     /// Columns of decision days
     #[arg(long, value_enum, default_value_t = Projection::Train)]
     pub(crate) projection: Projection,

@@ -8,24 +8,69 @@ use common::formats::folded::Set;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure};
 use common::state::cache::{Days, Shards, Slot, Source};
+use common::state::catalog::Catalog;
 use common::state::digest::Digest;
 use common::state::output::folder_of;
 use common::state::store::{Known, Store};
 
 use crate::cli::SelectArgs;
 
-/// What is selected, by kind; a file each of them.
+/// What is selected, by kind.
 pub(crate) struct Selected {
-    pub(crate) days: (Days, Vec<PathBuf>),
-    pub(crate) shards: (Shards, Vec<PathBuf>),
+    pub(crate) days: Chosen<Days>,
+    pub(crate) shards: Chosen<Shards>,
+}
+
+/// Datasets of one kind.
+pub(crate) struct Chosen<S> {
+    pub(crate) source: S,
+    /// The file of each.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Row groups of each, ascending.
+    pub(crate) groups: Vec<Vec<u32>>,
+}
+
+impl<S: Source> Chosen<S> {
+    fn new(source: S) -> Self {
+        Self { source, paths: vec![], groups: vec![] }
+    }
+
+    /// All row groups, in order.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        let of = |(dataset, groups): (usize, &Vec<u32>)| {
+            let slot = move |&group: &u32| Slot { dataset: dataset as u32, group };
+            groups.iter().map(slot).collect::<Vec<_>>()
+        };
+        self.groups.iter().enumerate().flat_map(of)
+    }
+
+    /// Takes in the dataset that the source was given last, in some of its row groups or in all. It is held to the digest
+    /// that its record states.
+    fn push(&mut self, path: PathBuf, stated: &Digest, groups: Option<&[u64]>) -> Result<(), Failure> {
+        let dataset = self.source.datasets() - 1;
+        is_stated(&self.source, &path, stated)?;
+        let all = 0..self.source.groups(dataset).len() as u32;
+        self.groups.push(match groups {
+            Some(groups) => all.filter(|&group| groups.contains(&group.into())).collect(),
+            None => all.collect(),
+        });
+        self.paths.push(path);
+        Ok(())
+    }
 }
 
 /// Opens all datasets of a selection.
 pub(crate) fn select(common: &Common, args: &SelectArgs) -> Result<Selected, Failure> {
     let store = common.store.as_deref().map(|root| Store::open(root).in_file(root)).transpose()?;
     let know = |path: &Path| store.as_ref().map(|store| store.know(path).in_file(path)).transpose();
-    let mut selected =
-        Selected { days: (Days::new(args.projection.into()), vec![]), shards: (Shards::new(), vec![]) };
+    let days = Chosen::new(Days::new(args.projection.into()));
+    let mut selected = Selected { days, shards: Chosen::new(Shards::new()) };
+    if let (Some(wanted), Some(path)) = (args.selection.wanted(), &args.catalog) {
+        let selection = Catalog::open(path).in_file(path)?.select(&wanted).in_file(path)?;
+        for day in selection.days {
+            selected.add_day(day.path.into(), know, &day.sha256, Some(&day.row_groups))?;
+        }
+    }
     for named in &args.datasets {
         let name = named.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".set.json") {
@@ -37,7 +82,7 @@ pub(crate) fn select(common: &Common, args: &SelectArgs) -> Result<Selected, Fai
         } else if let Some(date) = name.strip_suffix(".parquet").and_then(|stem| stem.parse().ok()) {
             let manifest = manifest_path(folder_of(named), date);
             let manifest = Manifest::read(&manifest).in_file(&manifest)?;
-            selected.add_day(named.clone(), know, &manifest.parquet_sha256)?;
+            selected.add_day(named.clone(), know, &manifest.parquet_sha256, None)?;
         } else {
             return Err(Failure::usage(
                 "no dataset: days are named DATE.parquet, folded sets PREFIX.set.json",
@@ -54,12 +99,10 @@ impl Selected {
         path: PathBuf,
         know: impl Fn(&Path) -> Result<Option<Known>, Failure>,
         stated: &Digest,
+        groups: Option<&[u64]>,
     ) -> Result<(), Failure> {
-        let (days, paths) = &mut self.days;
-        days.add(&path, know(&path)?.as_ref())?;
-        is_stated(days, &path, stated)?;
-        paths.push(path);
-        Ok(())
+        self.days.source.add(&path, know(&path)?.as_ref())?;
+        self.days.push(path, stated, groups)
     }
 
     fn add_shard(
@@ -68,11 +111,8 @@ impl Selected {
         know: impl Fn(&Path) -> Result<Option<Known>, Failure>,
         stated: &Digest,
     ) -> Result<(), Failure> {
-        let (shards, paths) = &mut self.shards;
-        shards.add(&path, know(&path)?.as_ref())?;
-        is_stated(shards, &path, stated)?;
-        paths.push(path);
-        Ok(())
+        self.shards.source.add(&path, know(&path)?.as_ref())?;
+        self.shards.push(path, stated, None)
     }
 }
 

@@ -9,7 +9,7 @@ use common::state::cache::{Decoded, Host, Options, Probe, Slot, Source};
 use serde::Serialize;
 
 use crate::cli::PlanArgs;
-use crate::datasets::select;
+use crate::datasets::{Chosen, select};
 
 #[derive(Serialize)]
 struct PlanReport {
@@ -54,8 +54,8 @@ struct Fits {
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &PlanArgs) -> Result<(), Failure> {
     let selected = select(common, &args.select)?;
-    let mut datasets = plan(&selected.days.0, &selected.days.1, args.exact)?;
-    datasets.extend(plan(&selected.shards.0, &selected.shards.1, args.exact)?);
+    let mut datasets = plan(&selected.days, args.exact)?;
+    datasets.extend(plan(&selected.shards, args.exact)?);
     let sum = |of: fn(&DatasetPlan) -> u64| datasets.iter().map(of).sum();
     let machine = || Host::new().usage().map_or(0, |usage| usage.limit);
     let limit = args.limit.map_or_else(machine, |size| size.0);
@@ -82,25 +82,33 @@ pub(crate) fn run(common: &Common, args: &PlanArgs) -> Result<(), Failure> {
     emit(common, &report)
 }
 
-fn plan<S: Source>(source: &S, paths: &[PathBuf], exact: bool) -> Result<Vec<DatasetPlan>, Failure> {
-    let dataset = |(number, path): (usize, &PathBuf)| plan_one(source, number as u32, path, exact);
-    paths.iter().enumerate().map(dataset).collect()
+fn plan<S: Source>(chosen: &Chosen<S>, exact: bool) -> Result<Vec<DatasetPlan>, Failure> {
+    let files = chosen.paths.iter().zip(&chosen.groups).enumerate();
+    files
+        .map(|(number, (path, groups))| plan_one(&chosen.source, number as u32, path, groups, exact))
+        .collect()
 }
 
-fn plan_one<S: Source>(source: &S, dataset: u32, path: &Path, exact: bool) -> Result<DatasetPlan, Failure> {
-    let groups = source.groups(dataset);
-    let rows: usize = groups.iter().sum();
-    let sample = |group: usize| {
+fn plan_one<S: Source>(
+    source: &S,
+    dataset: u32,
+    path: &Path,
+    groups: &[u32],
+    exact: bool,
+) -> Result<DatasetPlan, Failure> {
+    let rows_of = |group: u32| source.groups(dataset)[group as usize];
+    let rows: usize = groups.iter().copied().map(rows_of).sum();
+    let sample = |group: u32| {
         stop::check()?;
-        Ok::<u64, Failure>(Decoded::new(source, Slot { dataset, group: group as u32 })?.bytes())
+        Ok::<u64, Failure>(Decoded::new(source, Slot { dataset, group })?.bytes())
     };
     let (bytes, largest) = if exact {
-        let sizes = (0..groups.len()).map(sample).collect::<Result<Vec<_>, _>>()?;
+        let sizes = groups.iter().copied().map(sample).collect::<Result<Vec<_>, _>>()?;
         (sizes.iter().sum(), sizes.iter().copied().max().unwrap_or(0))
     } else {
-        let most = (0..groups.len()).max_by_key(|&group| groups[group]);
+        let most = groups.iter().copied().max_by_key(|&group| rows_of(group));
         let size = most.map(sample).transpose()?.unwrap_or(0);
-        let share = rows as f64 / most.map_or(1, |group| groups[group]).max(1) as f64;
+        let share = rows as f64 / most.map_or(1, rows_of).max(1) as f64;
         ((size as f64 * share) as u64, size)
     };
     let dense_bytes = source.dense_row_bytes().map_or(bytes, |width| width * rows as u64);

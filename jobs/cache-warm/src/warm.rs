@@ -15,7 +15,7 @@ use common::state::store::record::{Keep, parameters};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::WarmArgs;
-use crate::datasets::select;
+use crate::datasets::{Chosen, select};
 
 /// How often a file is looked for that another process makes.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -68,8 +68,8 @@ pub(crate) fn run(common: &Common, args: &WarmArgs) -> Result<(), Failure> {
         left_out: 0,
         bytes: 0,
     };
-    warm_all(common, args, &selected.days.0, &selected.days.1, &mut report)?;
-    warm_all(common, args, &selected.shards.0, &selected.shards.1, &mut report)?;
+    warm_all(common, args, &selected.days, &mut report)?;
+    warm_all(common, args, &selected.shards, &mut report)?;
     let left_out = report.left_out;
     let over = (left_out > 0).then(|| {
         Failure::new(Exit::Limit, format!("{left_out} row groups are beyond --max-size"))
@@ -82,16 +82,16 @@ pub(crate) fn run(common: &Common, args: &WarmArgs) -> Result<(), Failure> {
 fn warm_all<S: Source>(
     common: &Common,
     args: &WarmArgs,
-    source: &S,
-    paths: &[PathBuf],
+    chosen: &Chosen<S>,
     report: &mut WarmReport,
 ) -> Result<(), Failure> {
+    let (source, paths) = (&chosen.source, &chosen.paths);
     let task = |slot: Slot| {
         let key = source.key(slot)?;
         let target = args.output.join(key.file_name());
         Some(Task { source, slot, key, dataset: paths.get(slot.dataset as usize)?, target })
     };
-    let tasks: Vec<_> = source.slots().into_iter().filter_map(task).collect();
+    let tasks: Vec<_> = chosen.slots().filter_map(task).collect();
     let missing: Vec<_> = tasks.iter().filter(|task| task.is_there().is_none()).collect();
     if let Some(largest) = missing.iter().max_by_key(|task| task.rows()) {
         let sample = Decoded::new(source, largest.slot)?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use common::formats::decisions::Date;
-use common::process::Common;
+use common::process::{Common, SelectionArgs};
 
 /// Keep a catalog of datasets: what is there, whole, and where
 #[derive(Debug, Parser)]
@@ -57,28 +57,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     pub(crate) catalog: CatalogArgs,
     #[command(flatten)]
-    pub(crate) days: DaysArgs,
-    /// Select only episodes whose players are both among the N best of their day
-    #[arg(long, value_name = "N", requires = "days", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) top_elo: Option<u32>,
-    /// Select whole episodes of each day until they have at least M rows
-    #[arg(long, value_name = "M", requires = "days", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_rows_per_day: Option<u64>,
-}
-
-/// Which days to select of.
-#[derive(Debug, Args)]
-#[group(id = "days", multiple = false)]
-pub(crate) struct DaysArgs {
-    /// Select these days: 2026-07-28, or 2026-07-28..2026-08-03, both included
-    #[arg(long = "days", value_name = "DAYS", value_delimiter = ',', value_parser = span)]
-    pub(crate) spans: Vec<(Date, Date)>,
-    /// Select the last N days
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) last_n_days: Option<u32>,
-    /// Select all days
-    #[arg(long)]
-    pub(crate) all_days: bool,
+    pub(crate) selection: SelectionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -109,30 +88,4 @@ pub(crate) struct VerifyArgs {
     /// Read every file, instead of comparing sizes, times and inodes
     #[arg(long)]
     pub(crate) deep: bool,
-}
-
-fn span(text: &str) -> Result<(Date, Date), String> {
-    let (from, to) = text.split_once("..").unwrap_or((text, text));
-    let (from, to): (Date, Date) = (from.parse()?, to.parse()?);
-    if from > to {
-        return Err(format!("{to} is before {from}"));
-    }
-    Ok((from, to))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans() {
-        let date = |text: &str| text.parse::<Date>().unwrap();
-        let (a, b) = (date("2026-07-28"), date("2026-08-03"));
-        let good = [("2026-07-28", (a, a)), ("2026-07-28..2026-08-03", (a, b))];
-        good.into_iter().for_each(|(text, expected)| assert_eq!(span(text), Ok(expected)));
-        for text in ["", "..", "2026-07-28..", "2026-08-03..2026-07-28", "2026-07-28...2026-08-03", "2026-07"]
-        {
-            assert!(span(text).is_err(), "{text}");
-        }
-    }
 }

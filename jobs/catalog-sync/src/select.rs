@@ -4,7 +4,7 @@ use std::fmt;
 
 use common::process::failure::InFile;
 use common::process::{Common, Failure, emit};
-use common::state::catalog::{Catalog, Chosen, Selection, Wanted};
+use common::state::catalog::{Catalog, Selection};
 use serde::Serialize;
 
 use crate::cli::ListArgs;
@@ -13,20 +13,9 @@ use crate::cli::ListArgs;
 #[serde(transparent)]
 struct SelectReport(Selection);
 
-/// What the arguments select; `None` where they name no days.
-fn wanted(args: &ListArgs) -> Option<Wanted> {
-    let days = match (args.days.last_n_days, args.days.all_days) {
-        (Some(n), _) => Chosen::Last(n),
-        (None, true) => Chosen::All,
-        (None, false) if args.days.spans.is_empty() => return None,
-        (None, false) => Chosen::Spans(args.days.spans.clone()),
-    };
-    Some(Wanted { days, top_elo: args.top_elo, max_rows_per_day: args.max_rows_per_day })
-}
-
 /// Prints the selection, where one is asked for; says whether it was.
 pub(crate) fn run(common: &Common, args: &ListArgs, catalog: &Catalog) -> Result<bool, Failure> {
-    let Some(wanted) = wanted(args) else { return Ok(false) };
+    let Some(wanted) = args.selection.wanted() else { return Ok(false) };
     let selection = catalog.select(&wanted).in_file(&args.catalog.catalog)?;
     emit(common, &SelectReport(selection)).map(|()| true)
 }

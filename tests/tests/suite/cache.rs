@@ -78,6 +78,29 @@ fn a_warm_set_is_made_once_and_read_by_python() {
     assert_eq!(plan["row_groups"], report["warmed"]);
 }
 
+/// Days are named through a catalog as well, and of a selection only the row groups that hold it.
+#[test]
+fn days_of_a_catalog_are_warmed() {
+    let folder = days();
+    folder.ok("catalog-sync sync days --catalog c.sqlite");
+    folder.ok(WARM);
+    let warm =
+        |flags: &str| folder.ok(&format!("cache-warm warm --catalog c.sqlite {flags} -o warm --json")).json();
+    let counts = |report: &serde_json::Value| {
+        (report["warmed"].as_u64().unwrap(), report["unchanged"].as_u64().unwrap())
+    };
+    assert_eq!(counts(&warm("--all-days")), (0, 14));
+    assert_eq!(counts(&warm("--days 2026-11-21")), (0, 12));
+    assert_eq!(counts(&warm("--last-n-days 1 --dry-run")), (0, 2));
+    // whole episodes until there is a row: one of each day, which lies in one row group
+    assert_eq!(counts(&warm("--all-days --max-rows-per-day 1")), (0, 2));
+    let plan = folder.ok("cache-warm plan --catalog c.sqlite --all-days --max-rows-per-day 1 --json").json();
+    assert_eq!(plan["row_groups"], 2);
+    folder.fails("cache-warm warm --catalog c.sqlite --days 2026-11-22 -o warm", 5, &["2026-11-22"]);
+    folder.fails("cache-warm warm --all-days -o warm", 2, &["--catalog"]);
+    folder.fails("cache-warm warm -o warm", 2, &["DATASET"]);
+}
+
 #[test]
 fn a_plan_says_what_fits() {
     let folder = days();
