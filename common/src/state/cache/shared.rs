@@ -164,10 +164,10 @@ impl<S: Source> Inner<S> {
     /// A group from the disk or decoded, and whether a warm set holds it.
     fn bring(&self, slot: Slot, purpose: Purpose) -> Result<(Arc<Block>, bool), CacheError> {
         let key = self.source.key(slot).ok_or(CacheError::NoGroup(slot))?;
-        if let Some(block) = self.from_spill(slot, &key) {
+        if let Some(block) = self.spilled(slot, &key) {
             return Ok((block, false));
         }
-        if let Some(block) = self.from_warm(slot, &key) {
+        if let Some(block) = self.warmed(slot, &key) {
             return Ok((block, true));
         }
         let block = Block::Decoded(self.source.decode(slot)?.into_columns());
@@ -180,7 +180,7 @@ impl<S: Source> Inner<S> {
         Ok((Arc::new(block), false))
     }
 
-    fn from_spill(&self, slot: Slot, key: &Key) -> Option<Arc<Block>> {
+    fn spilled(&self, slot: Slot, key: &Key) -> Option<Arc<Block>> {
         let folder = self.spill.as_ref()?;
         let mut state = self.lock();
         if let Some(block) = state.leaving.get(&slot).cloned() {
@@ -210,7 +210,7 @@ impl<S: Source> Inner<S> {
         }
     }
 
-    fn from_warm(&self, slot: Slot, key: &Key) -> Option<Arc<Block>> {
+    fn warmed(&self, slot: Slot, key: &Key) -> Option<Arc<Block>> {
         let path = self.warm.as_ref()?.join(key.file_name());
         let state = self.lock();
         let deep = !state.verified.contains(&slot);
