@@ -6,13 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::state::cache::{Cache, ColumnSet, Days, Host, Options, Row, SpillRun, Usage};
-use end_to_end::{Done, Folder};
+use end_to_end::{Done, Folder, tcg};
 
 use crate::folder;
-
-fn tcg(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tcg").join(name)
-}
 
 /// Days of the bundled replays: `days/2026-11-21.parquet` with 12 row groups, `days/2026-11-23.parquet` with 2.
 fn days() -> Folder {
@@ -118,7 +114,7 @@ fn a_plan_says_what_fits() {
 #[test]
 fn several_processes_warm_one_set() {
     let folder = days();
-    let alone = files(&days_warmed(&folder), "alone");
+    let alone = files(days_warmed(&folder), "alone");
     let start = |_| folder.command(WARM).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let running: Vec<Child> = (0..4).map(start).collect();
     for child in running {
@@ -275,7 +271,6 @@ fn a_run_that_ends_leaves_nothing() {
 
 /// On a disk of 2 MiB: what does not fit is dropped and counted, and every row still comes, as it is.
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever reads the test's output is to know what it left out")]
 fn a_full_disk_stops_nothing() {
     let folder = days();
     std::fs::create_dir(folder.join("small")).unwrap();
@@ -314,7 +309,6 @@ fn spills_to_a_small_disk() {
 
 /// Under a memory cgroup of this process's own, where anybody may make one: the host's probe sees its limit.
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever reads the test's output is to know what it left out")]
 fn a_cgroup_is_a_limit() {
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let path = own.lines().find_map(|line| line.split_once(":memory:").map(|(_, path)| path.to_owned()));
@@ -336,7 +330,6 @@ fn a_cgroup_is_a_limit() {
 
 /// Nothing in a test run; the body of the process that the test above starts.
 #[test]
-#[expect(clippy::print_stdout, reason = "the test that starts this reads it")]
 fn says_its_limit() {
     use common::state::cache::Probe;
     let Some(cgroup) = std::env::var_os("FOLDLINE_TEST_CGROUP").map(PathBuf::from) else { return };

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -401,7 +401,10 @@ fn a_plan_is_read_ahead() {
     let plan = cache.accesses(&rows).unwrap();
     let ahead = cache.read_ahead(plan, 2, 1);
     for (group, rows) in [(0, &rows[..5]), (1, &rows[5..7]), (2, &rows[7..9]), (3, &rows[9..11])] {
-        std::thread::sleep(Duration::from_millis(100));
+        let start = Instant::now();
+        while cache.counters().decodes <= group && start.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         assert_same(&cache.gather(rows).unwrap(), &fixture.expected(rows, ColumnSet::Val));
         assert_eq!(cache.counters().misses, 0, "group {group} was there");
     }
