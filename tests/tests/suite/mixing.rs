@@ -25,11 +25,7 @@ fn each_convention_is_held_to_the_others() {
         folder.fails("fold-pack pack t.mpk1 other.mpk1 -o x", 4, &says);
         folder.ok("fold-pack partition t.mpk1 -o a");
         folder.ok("fold-pack partition other.mpk1 -o b");
-        folder.fails(
-            "fold-pack fold a b -o x",
-            4,
-            &[&format!("differ in {field}"), found, expected],
-        );
+        folder.fails("fold-pack fold a b -o x", 4, &[&format!("differ in {field}"), found, expected]);
     };
     refuses(8, &[1], "pov", "Black", "side to move");
     refuses(10, &32001u16.to_le_bytes(), "mate_scale", "32001", "32000");

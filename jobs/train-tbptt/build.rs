@@ -1,0 +1,16 @@
+//! Digest of what the job is built from: `common/build_stamp.rs`; and where its programs and tests find libtorch when
+//! they run, so that no LD_LIBRARY_PATH is needed.
+
+mod stamp {
+    include!("../../common/build_stamp.rs");
+
+    pub(super) fn stamp() {
+        main();
+    }
+}
+
+fn main() {
+    stamp::stamp();
+    let lib = std::env::var("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch is");
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{lib}");
+}

@@ -1,0 +1,47 @@
+//! Trains the recurrent agent on decision days, by truncated backpropagation through time.
+//!
+//! Days are read as lanes ([`data`]): the decisions of one side in one round. A [`plan`] says which decisions make up
+//! which update, a loader puts them together ([`window`], [`batch`]) while the [`trainer`] runs the [`model`] on those
+//! before. Between chunks of a lane its memory is carried on; everything else of a run's state is in its
+//! [`checkpoint`], so that a run that was killed ends as one that was not. libtorch is used here alone.
+
+mod batch;
+mod cards;
+mod checkpoint;
+mod cli;
+mod config;
+mod data;
+mod device;
+mod loss;
+mod model;
+mod optimize;
+mod plan;
+mod random;
+mod run;
+mod schema;
+mod session;
+mod trainer;
+mod validate;
+mod verbs;
+mod window;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use common::process::{self, Failure};
+
+use cli::{Cli, Verb};
+
+/// Runs the job with the arguments of a command line, the program's name first.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    process::main(args, env!("FOLDLINE_BUILD"), |cli: &mut Cli| &mut cli.common, run)
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    let common = &cli.common;
+    match &cli.verb {
+        Verb::Train(args) => verbs::train(common, args),
+        Verb::Resume(args) => verbs::resume(common, args),
+        _ => Err(Failure::usage("not there yet")),
+    }
+}
