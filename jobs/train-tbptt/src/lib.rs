@@ -20,7 +20,11 @@ mod random;
 mod run;
 mod schema;
 mod session;
+#[cfg(test)]
+mod testing;
 mod trainer;
+#[cfg(test)]
+mod twin;
 mod validate;
 mod verbs;
 mod window;
