@@ -12,5 +12,9 @@ mod stamp {
 fn main() {
     stamp::stamp();
     let lib = std::env::var("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch is");
+    let version = std::path::Path::new(&lib).join("../build-version");
+    println!("cargo::rerun-if-changed={}", version.display());
+    let version = std::fs::read_to_string(version).unwrap_or_else(|_| "of an unknown version".into());
+    println!("cargo::rustc-env=FOLDLINE_LIBTORCH={}", version.trim());
     println!("cargo::rustc-link-arg=-Wl,-rpath,{lib}");
 }

@@ -295,6 +295,12 @@ impl Checkpoint {
         Ok(Self { path: json, record, tensors: read })
     }
 
+    /// Number of the model's parameters.
+    pub(crate) fn parameters(&self) -> usize {
+        let of_model = self.tensors.tensors.iter().filter(|(name, _)| name.starts_with(MODEL));
+        of_model.map(|(_, tensor)| tensor.values.len()).sum()
+    }
+
     /// The table of card features that the model was trained with.
     pub(crate) fn cards(&self) -> Result<CardTable, Failure> {
         let tensor = self.tensors.tensors.get(FEATURES_NAME);

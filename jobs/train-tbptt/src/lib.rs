@@ -17,6 +17,8 @@ mod model;
 mod optimize;
 mod plan;
 mod random;
+#[cfg(test)]
+mod rules;
 mod run;
 mod schema;
 mod session;
@@ -44,8 +46,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.verb {
-        Verb::Train(args) => verbs::train(common, args),
-        Verb::Resume(args) => verbs::resume(common, args),
-        _ => Err(Failure::usage("not there yet")),
+        Verb::Train(args) => verbs::train::train(common, args),
+        Verb::Resume(args) => verbs::train::resume(common, args),
+        Verb::Eval(args) => verbs::eval::eval(common, args),
+        Verb::Inspect(args) => verbs::inspect::inspect(common, args),
+        Verb::Doctor => verbs::doctor::doctor(common),
     }
 }

@@ -11,9 +11,9 @@ use tch::{Device, Tensor};
 
 use crate::cards::CardTable;
 use crate::checkpoint::{self, Beside, Best, Checkpoint};
-use crate::config::Config;
+use crate::config::{Config, Train};
 use crate::data::split::Split;
-use crate::data::{Days, Decoded, Lanes, Rows};
+use crate::data::{Days, Decoded, Lanes, Provenance, Rows};
 use crate::loss::{NAMES, SUMS, factors};
 use crate::model::{Model, to_host};
 use crate::plan::{Cursor, MIXED, Planner};
@@ -109,12 +109,32 @@ pub(crate) struct Summary {
 }
 
 impl Data {
-    /// Opens days, and splits their lanes.
+    /// Opens days, and splits their lanes as a configuration says.
     pub(crate) fn open(paths: &[PathBuf], config: &Config) -> Result<Self, Failure> {
         let days = Days::open(paths)?;
         let lanes = Lanes::of(&days)?;
         let split = Split::of(&lanes, config.validation.share, config.train.seed)?;
         Ok(Self { days: Arc::new(days), lanes, split })
+    }
+
+    /// What the days were made with.
+    pub(crate) fn provenance(&self) -> &Provenance {
+        &self.days.provenance
+    }
+
+    /// Lanes that are held out.
+    pub(crate) fn held_out(&self) -> Vec<u32> {
+        self.split.validation.clone()
+    }
+
+    /// All lanes.
+    pub(crate) fn all(&self) -> Vec<u32> {
+        (0..self.lanes.all().len() as u32).collect()
+    }
+
+    /// What a model says of lanes.
+    pub(crate) fn validate(&self, model: &Model, lanes: &[u32], config: &Train) -> Result<Metrics, Failure> {
+        validate(model, &self.lanes, lanes, &mut self.source(), config)
     }
 
     fn source(&self) -> impl Rows + use<> {
@@ -236,7 +256,8 @@ impl Session {
             if let Err(stopped) = stop::check() {
                 self.flush(progress)?;
                 self.checkpoint()?;
-                return Err(stopped.hint("`train-tbptt resume` goes on from here"));
+                let what = format!("stopped by a signal behind update {}", self.trainer.step);
+                return Err(Failure::new(stopped.exit(), what).hint("`train-tbptt resume` goes on from here"));
             }
             let before = Instant::now();
             let window = windows.recv().map_err(|_| Failure::new(Exit::Unexpected, "the loader ended"))??;
