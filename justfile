@@ -39,6 +39,15 @@ test:
         echo "train-tbptt was not tested: there is no libtorch; ./run test-train sets it up"; \
     fi
 
+# seconds of a training step beside the same model in PyTorch; FOLDLINE_TORCH names a Python with torch and pyarrow
+bench-train: libtorch
+    cargo test --release --locked -p train-tbptt --lib -- --ignored --nocapture beside_the_twin
+
+# whether it learns: the full model, three seeds, with and without memory (hours on two cores; --small for minutes)
+learn *ARGS: build libtorch
+    cargo build --release --locked -p train-tbptt
+    python3 benches/learn.py --bin "{{ binaries }}" "$@"
+
 # run the tests of the trainer; libtorch is set up first
 test-train: libtorch
     INSTA_UPDATE=no cargo test --release --locked -p train-tbptt

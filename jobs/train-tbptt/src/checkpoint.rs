@@ -130,6 +130,7 @@ impl ModelRecord {
             "/architecture/width",
             "/architecture/heads",
             "/architecture/layers",
+            "/architecture/memory",
             "/feed_forward",
             "/scratch",
             "/options",

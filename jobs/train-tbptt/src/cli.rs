@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Start a run
-    Train(TrainArgs),
+    Train(Box<TrainArgs>),
     /// Go on with a run from its newest whole checkpoint; the result is that of a run that was never stopped
     Resume(ResumeArgs),
     /// Say how well a checkpoint predicts the choices of days
@@ -93,6 +93,9 @@ pub(crate) struct ConfigArgs {
     /// Encoder layers
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
+    /// Let each decision read the initial registers, to see what memory is worth
+    #[arg(long)]
+    no_memory: bool,
     /// Rows of a micro-batch
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
@@ -136,6 +139,7 @@ impl ConfigArgs {
         set(&mut model.width, self.width);
         set(&mut model.heads, self.heads);
         set(&mut model.layers, self.layers);
+        model.memory &= !self.no_memory;
         set(&mut train.seed, self.seed);
         set(&mut train.epochs, self.epochs);
         set(&mut train.max_updates, self.max_updates);

@@ -31,11 +31,13 @@ pub(crate) struct Architecture {
     pub(crate) heads: usize,
     /// Encoder layers.
     pub(crate) layers: usize,
+    /// Whether decisions read what those before wrote; without, each reads the initial registers.
+    pub(crate) memory: bool,
 }
 
 impl Default for Architecture {
     fn default() -> Self {
-        Self { width: 128, heads: 4, layers: 3 }
+        Self { width: 128, heads: 4, layers: 3, memory: true }
     }
 }
 

@@ -5,6 +5,7 @@
 //! before. Between chunks of a lane its memory is carried on; everything else of a run's state is in its
 //! [`checkpoint`], so that a run that was killed ends as one that was not. libtorch is used here alone.
 
+mod baseline;
 mod batch;
 mod cards;
 mod checkpoint;

@@ -100,7 +100,9 @@ impl Model {
     pub(crate) fn forward(&self, tables: &Tables, batch: &Batch, memory: &Tensor) -> Outputs {
         let shape = batch.shape;
         let (state, scratch) = (shape.state() as i64, SCRATCH as i64);
-        let read = memory.index_select(0, &batch.ints(Ints::LaneOfRow, &[shape.rows]));
+        let lanes = batch.ints(Ints::LaneOfRow, &[shape.rows]);
+        let read =
+            if self.architecture.memory { memory.index_select(0, &lanes) } else { self.fresh(shape.rows) };
         let tokens = self.tokens.sequence(tables, batch, &read);
         let keys = batch.floats(Floats::Keys, &[shape.rows, 1, 1, shape.tokens()]);
         // added to attention scores: 0 for what is there, a large negative number for padding

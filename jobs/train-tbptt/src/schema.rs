@@ -19,7 +19,7 @@ pub(crate) const VERSION: u32 = 1;
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Type {
+pub(crate) enum Token {
     Cls,
     SelfDeck,
     OppDeck,
@@ -46,11 +46,11 @@ pub(crate) enum Type {
 }
 
 /// Number of types.
-pub(crate) const TYPES: usize = Type::Submit as usize + 1;
+pub(crate) const TYPES: usize = Token::Submit as usize + 1;
 
 /// Tokens at the head of every sequence, by their position.
-pub(crate) const HEAD: [Type; 6] =
-    [Type::Cls, Type::Value, Type::Submit, Type::SelectType, Type::SelectContext, Type::MetaContext];
+pub(crate) const HEAD: [Token; 6] =
+    [Token::Cls, Token::Value, Token::Submit, Token::SelectType, Token::SelectContext, Token::MetaContext];
 /// Scratch registers, which carry memory from decision to decision.
 pub(crate) const SCRATCH: usize = 16;
 /// Cards of a unit: the top one, 2 pre-evolutions, 4 tools, 4 energies.
@@ -78,7 +78,7 @@ pub(crate) const CLS_SCALARS: usize = 19;
 /// A zone of cards: one token a slot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Zone {
-    pub(crate) token: Type,
+    pub(crate) token: Token,
     pub(crate) slots: usize,
     pub(crate) id: usize,
     pub(crate) mask: usize,
@@ -89,7 +89,7 @@ pub(crate) struct Zone {
 macro_rules! zone {
     ($name:literal, $token:ident, $slots:literal $(, $flag:literal)?) => {
         Zone {
-            token: Type::$token,
+            token: Token::$token,
             slots: $slots,
             id: column(concat!($name, "_id")),
             mask: column(concat!($name, "_mask")),
@@ -130,8 +130,8 @@ pub(crate) struct Side {
     pub(crate) bag: [(usize, usize, usize); 4],
     pub(crate) attr: usize,
     pub(crate) mask: usize,
-    pub(crate) active: Type,
-    pub(crate) bench: Type,
+    pub(crate) active: Token,
+    pub(crate) bench: Token,
 }
 
 macro_rules! side {
@@ -145,8 +145,8 @@ macro_rules! side {
             ],
             attr: column(concat!($name, "_unit_attr")),
             mask: column(concat!($name, "_unit_mask")),
-            active: Type::$active,
-            bench: Type::$bench,
+            active: Token::$active,
+            bench: Token::$bench,
         }
     };
     (@part $name:literal, $part:literal, $slots:literal) => {
@@ -157,19 +157,19 @@ macro_rules! side {
 /// Both sides' units, ours first: the active one, then the bench.
 pub(crate) const SIDES: [Side; 2] = [side!("self", SelfActive, SelfBench), side!("opp", OppActive, OppBench)];
 
-/// Type of a card token, by its number among them.
-pub(crate) fn card_type(mut token: usize) -> Type {
+/// Token of a card token, by its number among them.
+pub(crate) fn card_type(mut token: usize) -> Token {
     for zone in &ZONES {
         if token < zone.slots {
             return zone.token;
         }
         token -= zone.slots;
     }
-    Type::CardSynth
+    Token::CardSynth
 }
 
-/// Type of a unit token, by its number among them.
-pub(crate) fn unit_type(token: usize) -> Type {
+/// Token of a unit token, by its number among them.
+pub(crate) fn unit_type(token: usize) -> Token {
     let side = &SIDES[usize::from(token >= UNITS)];
     if token.is_multiple_of(UNITS) { side.active } else { side.bench }
 }
@@ -233,7 +233,7 @@ pub(crate) fn input_columns() -> Vec<usize> {
 pub(crate) fn digest() -> Digest {
     let zones = ZONES.iter().map(|zone| (zone.token, zone.slots)).collect::<Vec<_>>();
     let sizes = [SCRATCH, BAG, CARDS, ATTACKS, VERBS, SELECT_TYPES, SELECT_CONTEXTS, BUCKETS, CLS_SCALARS];
-    Digest::of(format!("{VERSION} {HEAD:?} {zones:?} {sizes:?} {:?}", Type::Submit as u8).as_bytes())
+    Digest::of(format!("{VERSION} {HEAD:?} {zones:?} {sizes:?} {:?}", Token::Submit as u8).as_bytes())
 }
 
 #[cfg(test)]
@@ -254,7 +254,7 @@ mod tests {
         let mut seen: Vec<u8> = HEAD.iter().map(|&token| token as u8).collect();
         seen.extend((0..CARD_TOKENS).map(|token| card_type(token) as u8));
         seen.extend((0..UNIT_TOKENS).map(|token| unit_type(token) as u8));
-        seen.extend([Type::Option, Type::CardSynth, Type::Scratch].map(|token| token as u8));
+        seen.extend([Token::Option, Token::CardSynth, Token::Scratch].map(|token| token as u8));
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, (0..TYPES as u8).collect::<Vec<_>>());
@@ -279,26 +279,26 @@ mod tests {
     fn raw_positions_meet_their_zones() {
         // as the encoder of decision days numbers them
         let cases = [
-            (3, Type::SelfDeck),
-            (62, Type::SelfDeck),
-            (63, Type::OppDeck),
-            (123, Type::SelfPrize),
-            (129, Type::OppPrize),
-            (135, Type::SelfHand),
-            (165, Type::OppHand),
-            (195, Type::SelfDiscard),
-            (255, Type::OppDiscard),
-            (315, Type::Stadium),
-            (317, Type::Effect),
-            (319, Type::SelfActive),
-            (320, Type::SelfBench),
-            (327, Type::SelfBench),
-            (328, Type::OppActive),
-            (329, Type::OppBench),
-            (336, Type::OppBench),
-            (0, Type::Cls),
-            (1, Type::SelectType),
-            (2, Type::SelectContext),
+            (3, Token::SelfDeck),
+            (62, Token::SelfDeck),
+            (63, Token::OppDeck),
+            (123, Token::SelfPrize),
+            (129, Token::OppPrize),
+            (135, Token::SelfHand),
+            (165, Token::OppHand),
+            (195, Token::SelfDiscard),
+            (255, Token::OppDiscard),
+            (315, Token::Stadium),
+            (317, Token::Effect),
+            (319, Token::SelfActive),
+            (320, Token::SelfBench),
+            (327, Token::SelfBench),
+            (328, Token::OppActive),
+            (329, Token::OppBench),
+            (336, Token::OppBench),
+            (0, Token::Cls),
+            (1, Token::SelectType),
+            (2, Token::SelectContext),
         ];
         for (raw, token) in cases {
             let found = place(raw).map(|place| match place {

@@ -9,6 +9,7 @@ use common::process::{Common, Exit, Failure, Progress, stop};
 use serde::Serialize;
 use tch::{Device, Tensor};
 
+use crate::baseline::verb_frequency;
 use crate::cards::CardTable;
 use crate::checkpoint::{self, Beside, Best, Checkpoint};
 use crate::config::{Config, Train};
@@ -135,6 +136,11 @@ impl Data {
     /// What a model says of lanes.
     pub(crate) fn validate(&self, model: &Model, lanes: &[u32], config: &Train) -> Result<Metrics, Failure> {
         validate(model, &self.lanes, lanes, &mut self.source(), config)
+    }
+
+    /// Cross-entropy of the held-out choices by the frequency of verbs in the others.
+    pub(crate) fn verb_frequency(&self) -> Result<f64, Failure> {
+        verb_frequency(&self.days, &self.lanes, &self.split.train, &self.split.validation)
     }
 
     fn source(&self) -> impl Rows + use<> {

@@ -67,7 +67,7 @@ impl Games {
 
 /// A configuration with a small model.
 pub(crate) fn small() -> Config {
-    Config { model: Architecture { width: 16, heads: 2, layers: 2 }, ..Config::default() }
+    Config { model: Architecture { width: 16, heads: 2, layers: 2, memory: true }, ..Config::default() }
 }
 
 /// A trainer of a small model, on one thread.

@@ -12,7 +12,7 @@ use tch::no_grad;
 
 use crate::batch::{HostBatch, Ints};
 use crate::checkpoint::{self, Beside, Best, Checkpoint};
-use crate::config::Train;
+use crate::config::{Config, Train};
 use crate::model::{ILLEGAL, to_host};
 use crate::plan::{Cursor, Planner};
 use crate::testing::{Games, cards, small, trainer};
@@ -93,12 +93,20 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/twin.json")
 }
 
-/// Runs the twin on the same rows and weights, where there is one.
+/// What the twin says of the same rows and weights, where there is a twin.
 fn twin(window: &Window) -> Option<BTreeMap<String, Vec<f32>>> {
+    let (folder, _) = run_twin("case", window, small())?;
+    let bytes = fs_err::read(folder.path().join("twin.safetensors")).unwrap();
+    let tensors = Tensors::read(&bytes).unwrap().tensors;
+    Some(tensors.into_iter().map(|(name, tensor)| (name, tensor.values)).collect())
+}
+
+/// Runs the twin on the first micro-batch of a window and the weights that a model starts with: its folder, and what
+/// it prints.
+fn run_twin(verb: &str, window: &Window, config: Config) -> Option<(tempfile::TempDir, Vec<u8>)> {
     let python = std::env::var_os("FOLDLINE_TORCH")?;
     let folder = tempfile::tempdir().unwrap();
-    let games = Games::of(DATE);
-    let trainer = trainer(small());
+    let (games, model, trainer) = (Games::of(DATE), config.model, trainer(config));
     let (datasets, cards) = (games.days.used(), cards());
     let beside =
         Beside { cards: &cards, provenance: &games.days.provenance, datasets: &datasets, threads: 1 };
@@ -108,18 +116,16 @@ fn twin(window: &Window) -> Option<BTreeMap<String, Vec<f32>>> {
     let steps = &window.micros[0];
     let case = serde_json::json!({
         "day": crate::testing::day(DATE),
-        "width": 16, "heads": 2, "layers": 2,
+        "width": model.width, "heads": model.heads, "layers": model.layers,
         "lanes": steps.micro.chunks.len(),
         "weights": [0.5, 0.1, 0.1, 0.1, 0.1],
         "steps": (0..steps.steps.len() as u32).map(|step| rows_of(&games, window, step)).collect::<Vec<_>>(),
     });
     fs_err::write(folder.path().join("case.json"), case.to_string()).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/peers/tbptt_torch.py");
-    let run = std::process::Command::new(python).arg(script).arg("case").arg(folder.path()).status().unwrap();
-    assert!(run.success(), "the twin failed");
-    let bytes = fs_err::read(folder.path().join("twin.safetensors")).unwrap();
-    let tensors = Tensors::read(&bytes).unwrap().tensors;
-    Some(tensors.into_iter().map(|(name, tensor)| (name, tensor.values)).collect())
+    let run = std::process::Command::new(python).arg(script).arg(verb).arg(folder.path()).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    Some((folder, run.stdout))
 }
 
 /// Rows of the day that are in a step, their lanes, and which are the last of their decisions.
@@ -201,4 +207,39 @@ fn a_checkpoint_gives_back_what_was_put_in() {
         assert_eq!(to_host(a), to_host(b));
         assert!(to_host(a).iter().any(|&value| value != 0.0));
     }
+}
+
+/// Seconds of a training step of the full model on one thread: the twin's, ours with every token, ours compacted.
+#[test]
+#[ignore = "a measurement: `./run bench-train` runs it"]
+fn beside_the_twin() {
+    let games = Games::of(DATE);
+    let part: Vec<u32> = (0..16).collect();
+    let config = Train { rows: 64, chunk: 4, ..Train::default() };
+    let micro = Planner::once(&games.lanes, &part, &config).window(1);
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let ours = |compact| {
+        let window = games.window(micro.clone(), compact);
+        let mut trainer = trainer(Config::default());
+        let step = |_| {
+            let started = std::time::Instant::now();
+            to_host(&trainer.update(&window).sums);
+            trainer.forget();
+            started.elapsed().as_secs_f64()
+        };
+        median((0..6).map(step).skip(1).collect())
+    };
+    let (dense, compact) = (ours(false), ours(true));
+    let window = games.window(micro.clone(), true);
+    let (_, printed) =
+        run_twin("bench", &window, Config::default()).expect("FOLDLINE_TORCH names a Python with torch");
+    let twin: serde_json::Value = serde_json::from_slice(&printed).unwrap();
+    let twin = twin["seconds"].as_f64().unwrap();
+    println!(
+        "{} rows, seconds a step: twin {twin:.3}, dense {dense:.3}, compact {compact:.3}",
+        window.counts.rows
+    );
 }

@@ -1,4 +1,5 @@
 //! The trainer as a program, on the bundled games.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -309,6 +310,16 @@ fn events_hold_what_the_metrics_hold() {
         assert!(at == step && (found - expected).abs() < 1e-6);
     }
     assert_eq!(events["validation/policy"].len(), 3);
+}
+
+#[test]
+fn another_reader_reads_checkpoints() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/python/read_checkpoint.py");
+    let mut command = Command::new("python3");
+    command.arg(script).arg(newest(undisturbed()));
+    let found: BTreeMap<String, Value> = serde_json::from_slice(&succeed(command).stdout).unwrap();
+    assert_eq!(found["memory.lanes"]["shape"][1], 16);
+    assert_eq!(found["model.card.embedding"]["shape"], serde_json::json!([2048, 8]));
 }
 
 #[test]

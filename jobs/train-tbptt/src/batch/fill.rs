@@ -398,3 +398,84 @@ fn fill_labels(batch: &mut HostBatch, views: &[View<'_>]) -> Result<(), Failure>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use common::formats::decisions::columns::find;
+    use common::formats::decisions::{Cell, Day};
+    use common::process::Exit;
+
+    use super::*;
+
+    /// A row of real games, of which one column's first value is another.
+    fn row_with(name: &str, value: i32) -> Source {
+        let day = Day::open(File::open(crate::testing::day("2026-11-23")).unwrap()).unwrap();
+        let rows = day.read(0, &day.project_all().unwrap()).unwrap();
+        // one that offers several options
+        let Some(Data::F32s(mask)) = rows.get(column("action_mask")) else {
+            unreachable!("the mask is a list of floats")
+        };
+        let row = (0..rows.rows()).find(|&row| mask.row(row).len() > 4).unwrap();
+        let changed = find(name).unwrap();
+        let mut group = Group::whole();
+        for (at, (column, data)) in rows.columns().enumerate() {
+            let len = column.list.unwrap_or(1);
+            match data {
+                Data::I8(all) => group.push(at, Cell::I8(if at == changed { value as i8 } else { all[row] })),
+                Data::I32(all) => group.push(at, Cell::I32(if at == changed { value } else { all[row] })),
+                Data::I64(all) => group.push(at, Cell::I64(all[row])),
+                Data::F32(all) => group.push(at, Cell::F32(all[row])),
+                Data::Text(all) => group.push(at, Cell::Text(all.row(row))),
+                Data::I32s(lists) => {
+                    let mut list: Vec<i32> = (0..len).map(|slot| lists.get(column, row, slot)).collect();
+                    if at == changed {
+                        list[0] = value;
+                    }
+                    group.push(at, Cell::I32s(&list));
+                }
+                Data::F32s(lists) => {
+                    let list: Vec<f32> = (0..len).map(|slot| lists.get(column, row, slot)).collect();
+                    group.push(at, Cell::F32s(&list));
+                }
+            }
+        }
+        group.end_row();
+        Source { group: Arc::new(group), row: 0, lane: 0, last: true }
+    }
+
+    #[test]
+    fn what_would_be_an_index_out_of_range_is_refused_by_its_column() {
+        let cases = [
+            ("select_type", -1),
+            ("select_type", 16),
+            ("select_context", 64),
+            ("opponent_agent_bucket", 11),
+            ("self_deck_id", 2048),
+            ("self_deck_id", -1),
+            ("self_deck_meta_bucket", 11),
+            ("self_unit_top_id", 2048),
+            ("opp_unit_energy_id", i32::MIN),
+            ("opt_verb", 17),
+            ("opt_src_pos", 337),
+            ("opt_src_pos", -2),
+            ("opt_tgt_pos", i32::MAX),
+            ("opt_attack_id", 2048),
+            ("opt_group", 193),
+            ("y", 193),
+            ("y", -1),
+            ("y", 191),
+        ];
+        for compact in [true, false] {
+            assert!(fill(&[row_with("day_index_norm", 0)], 1, compact).is_ok());
+            for (name, value) in cases {
+                let failure = fill(&[row_with(name, value)], 1, compact).unwrap_err();
+                assert_eq!(failure.exit(), Exit::BadData, "{name}");
+                assert!(failure.to_string().contains(name), "{failure}");
+            }
+        }
+        let beyond = Source { row: 1, ..row_with("y", 0) };
+        assert_eq!(fill(&[beyond], 1, true).unwrap_err().exit(), Exit::BadData);
+    }
+}

@@ -11,7 +11,7 @@ use super::{Linear, Parameter, Parameters, embedding, linear, parameter, uniform
 use crate::batch::{Batch, Floats, Ints};
 use crate::cards::FEATURES;
 use crate::schema::{
-    ATTACKS, BAG, BUCKETS, CARDS, CLS_SCALARS, SELECT_CONTEXTS, SELECT_TYPES, TYPES, Type, VERBS,
+    ATTACKS, BAG, BUCKETS, CARDS, CLS_SCALARS, SELECT_CONTEXTS, SELECT_TYPES, TYPES, Token, VERBS,
 };
 
 #[derive(Debug)]
@@ -86,12 +86,12 @@ impl Tokens {
         let parts = [self.head(batch), self.cards(tables, batch), self.units(tables, batch)];
         let state = Tensor::cat(&parts, 1);
         let options = self.options(tables, batch, &state);
-        let scratch = memory + self.type_of(Type::Scratch);
+        let scratch = memory + self.type_of(Token::Scratch);
         Tensor::cat(&[state, scratch, options], 1)
     }
 
     /// `[width]`
-    fn type_of(&self, token: Type) -> Tensor {
+    fn type_of(&self, token: Token) -> Tensor {
         self.kind.select(0, token as i64)
     }
 
@@ -103,12 +103,12 @@ impl Tokens {
         let day = self.day.run(&batch.floats(Floats::Day, &[rows, 1]));
         let meta = day + pick(&self.agent, Ints::AgentBucket) + pick(&self.deck, Ints::DeckBucket);
         let tokens = [
-            self.cls.run(&batch.floats(Floats::Cls, &[rows, CLS_SCALARS])) + self.type_of(Type::Cls),
-            all(Type::Value),
-            all(Type::Submit),
-            pick(&self.select_type, Ints::SelectType) + self.type_of(Type::SelectType),
-            pick(&self.select_context, Ints::SelectContext) + self.type_of(Type::SelectContext),
-            meta + self.type_of(Type::MetaContext),
+            self.cls.run(&batch.floats(Floats::Cls, &[rows, CLS_SCALARS])) + self.type_of(Token::Cls),
+            all(Token::Value),
+            all(Token::Submit),
+            pick(&self.select_type, Ints::SelectType) + self.type_of(Token::SelectType),
+            pick(&self.select_context, Ints::SelectContext) + self.type_of(Token::SelectContext),
+            meta + self.type_of(Token::MetaContext),
         ];
         Tensor::stack(&tokens, 1)
     }
@@ -143,7 +143,7 @@ impl Tokens {
         let end = |token, card| {
             let ids = batch.ints(card, &dims);
             let there = ids.gt(0).to_kind(Kind::Float).unsqueeze(-1);
-            let made = lookup(&tables.cards, &ids) + there * self.type_of(Type::CardSynth);
+            let made = lookup(&tables.cards, &ids) + there * self.type_of(Token::CardSynth);
             lookup(&tokens, &batch.ints(token, &dims)) + made
         };
         let none = None::<&Tensor>;
@@ -155,7 +155,7 @@ impl Tokens {
             + attrs.linear(&self.attr, none)
             + lookup(&self.verb, &batch.ints(Ints::Verb, &dims))
             + lookup(&tables.attacks, &batch.ints(Ints::Attack, &dims))
-            + self.type_of(Type::Option)
+            + self.type_of(Token::Option)
     }
 }
 

@@ -20,6 +20,8 @@ struct Evaluation {
     checkpoint: PathBuf,
     step: u64,
     lanes: usize,
+    /// Cross-entropy by the frequency of verbs in training; for held-out lanes of the run's own days.
+    verb_frequency: Option<f64>,
     metrics: Metrics,
 }
 
@@ -36,10 +38,9 @@ pub(crate) fn eval(common: &Common, args: &EvalArgs) -> Result<(), Failure> {
     read.load(&mut model)?;
     let lanes = if args.data.is_empty() { data.held_out() } else { data.all() };
     let metrics = data.validate(&model, &lanes, &record.config.train)?;
-    emit(
-        common,
-        &Evaluation { checkpoint: read.path.clone(), step: record.step, lanes: lanes.len(), metrics },
-    )
+    let verb_frequency = args.data.is_empty().then(|| data.verb_frequency()).transpose()?;
+    let (checkpoint, step) = (read.path.clone(), record.step);
+    emit(common, &Evaluation { checkpoint, step, lanes: lanes.len(), verb_frequency, metrics })
 }
 
 /// The checkpoint that was named; of a run, the best one.
@@ -62,6 +63,9 @@ impl fmt::Display for Evaluation {
         let Metrics { by_verb, attacks, aux, .. } = &self.metrics;
         writeln!(f, "{}: update {}, {} lanes", self.checkpoint.display(), self.step, self.lanes)?;
         writeln!(f, "  {}", self.metrics)?;
+        if let Some(cost) = self.verb_frequency {
+            writeln!(f, "  by the frequency of verbs in training {cost:.4}")?;
+        }
         let part = |f: &mut fmt::Formatter<'_>, name: &str, part: &crate::validate::Part| {
             let top1 = 100.0 * part.top1;
             writeln!(
