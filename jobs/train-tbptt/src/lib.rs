@@ -18,6 +18,7 @@ mod model;
 mod optimize;
 mod plan;
 mod random;
+mod report;
 #[cfg(test)]
 mod rules;
 mod run;

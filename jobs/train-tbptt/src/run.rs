@@ -6,7 +6,7 @@
 //! | `checkpoints/` | [`checkpoint`](crate::checkpoint) |
 //! | `metrics.jsonl` | a line an update and a line a validation; of lines about one step the last counts. Who holds its lock works on the run |
 //! | `events.out.tfevents.foldline` | the same for TensorBoard |
-//! | `metrics.json` | how the run ended |
+//! | `metrics.json`, `report.html` | how the run ended: numbers, and plots |
 
 use std::fs::File;
 use std::io::Write;

@@ -18,6 +18,7 @@ use crate::data::{Days, Decoded, Lanes, Provenance, Rows};
 use crate::loss::{NAMES, SUMS, factors};
 use crate::model::{Model, to_host};
 use crate::plan::{Cursor, MIXED, Planner};
+use crate::report;
 use crate::run::Run;
 use crate::trainer::{Trainer, Update};
 use crate::validate::{Metrics, validate};
@@ -406,6 +407,7 @@ impl Session {
             sha256: newest.map(|newest| newest.record.sha256.to_string()).unwrap_or_default(),
         };
         self.run.finish(&summary)?;
+        report::write(folder)?;
         Ok(summary)
     }
 }

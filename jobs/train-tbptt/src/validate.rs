@@ -20,6 +20,8 @@ const MAIN: i32 = 0;
 const ATTACK: i32 = 13;
 /// What stands for SUBMIT among verbs.
 pub(crate) const SUBMIT_VERB: i32 = -1;
+/// Parts of the values that calibration tells apart.
+const BINS: usize = 10;
 /// Values that the device gives a row: cross-entropy, action, value and its four auxiliary outputs.
 const GIVEN: usize = 7;
 
@@ -74,6 +76,28 @@ pub(crate) struct Aux {
     pub(crate) terminal: f64,
     /// Squared error.
     pub(crate) returns: f64,
+    /// Rows by their value, in [`BINS`] equal parts of [−1, 1].
+    #[serde(default)]
+    pub(crate) calibration: Vec<Bin>,
+}
+
+/// Rows whose values are about the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bin {
+    /// Rows.
+    pub(crate) rows: u64,
+    /// Sum of their values.
+    pub(crate) value: f64,
+    /// Sum of half their returns.
+    pub(crate) met: f64,
+}
+
+impl Bin {
+    /// Mean value, mean of half the return, and rows; `None` without any.
+    pub(crate) fn mean(&self) -> Option<(f64, f64, f64)> {
+        let rows = self.rows as f64;
+        (self.rows > 0).then(|| (self.value / rows, self.met / rows, rows))
+    }
 }
 
 /// Runs a model over lanes in the order of their rows.
@@ -183,11 +207,16 @@ impl Aux {
         let square = |found: f64, target: f64| (found - target) * (found - target);
         let two_way =
             |logit: f64, target: f64| logit.max(0.0) - logit * target + libm::log1p(libm::exp(-logit.abs()));
+        let (value, met) = (given(2), (returns / 2.0).clamp(-1.0, 1.0));
+        self.calibration.resize(BINS, Bin::default());
+        let bin = ((value + 1.0) / 2.0 * BINS as f64).clamp(0.0, (BINS - 1) as f64) as usize;
+        let bin = &mut self.calibration[bin];
+        (bin.rows, bin.value, bin.met) = (bin.rows + 1, bin.value + value, bin.met + met);
         self.rows += 1;
-        self.value += square(given(2), (returns / 2.0).clamp(-1.0, 1.0));
+        self.value += square(value, met);
         if returns != 0.0 {
             self.signed += 1;
-            self.value_sign += f64::from(u8::from((given(2) > 0.0) == (returns > 0.0)));
+            self.value_sign += f64::from(u8::from((value > 0.0) == (returns > 0.0)));
         }
         self.ko += two_way(given(3), target(Floats::Ko));
         self.prize_delta += square(given(4), target(Floats::PrizeDelta));

@@ -313,6 +313,14 @@ fn events_hold_what_the_metrics_hold() {
 }
 
 #[test]
+fn the_report_shows_what_was_learnt() {
+    let page = fs_err::read_to_string(undisturbed().join("report.html")).unwrap();
+    for says in ["24 updates", "Calibration of the value", "attack offered", "waiting for data", "<svg"] {
+        assert!(page.contains(says), "{says}");
+    }
+}
+
+#[test]
 fn another_reader_reads_checkpoints() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/python/read_checkpoint.py");
     let mut command = Command::new("python3");

@@ -93,7 +93,7 @@ impl fmt::Display for Evaluation {
 }
 
 /// Name of a verb, as episodes number them.
-fn verb_name(verb: i32) -> String {
+pub(crate) fn verb_name(verb: i32) -> String {
     const NAMES: [&str; 17] = [
         "number",
         "yes",
