@@ -63,9 +63,9 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "CHECKPOINT")]
     pub(crate) init_from: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
-    #[command(flatten)]
     pub(crate) device: DeviceArgs,
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
 /// Flags that override the configuration file; `config.toml` of a run tells the defaults.

@@ -82,6 +82,24 @@ struct Validated<'a> {
     validation: &'a Metrics,
 }
 
+/// What a session would do.
+#[derive(Debug, Serialize)]
+pub(crate) struct Planned {
+    /// The run.
+    #[serde(serialize_with = "common::process::cli::path_text")]
+    pub(crate) run: PathBuf,
+    /// Rows of its days.
+    pub(crate) rows: u64,
+    /// Lanes of its days.
+    pub(crate) lanes: usize,
+    /// Lanes that are held out.
+    pub(crate) held_out: usize,
+    /// Updates that are done.
+    pub(crate) from: u64,
+    /// Updates in all.
+    pub(crate) total: u64,
+}
+
 /// How a session ended.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
@@ -124,6 +142,25 @@ impl Data {
         &self.days.provenance
     }
 
+    /// Updates of a run from its start to its end.
+    pub(crate) fn updates(&self, config: &Train) -> u64 {
+        let plan = Planner::train(&self.lanes, &self.split.train, config, Cursor::default());
+        let most = if config.max_updates == 0 { u64::MAX } else { config.max_updates };
+        plan.updates_left(config.epochs, config.accumulate).min(most)
+    }
+
+    /// What a run from update `from` on would do.
+    pub(crate) fn plan(&self, run: &Path, from: u64, total: u64) -> Planned {
+        Planned {
+            run: run.into(),
+            rows: self.days.used().iter().map(|used| used.rows).sum(),
+            lanes: self.lanes.all().len(),
+            held_out: self.split.validation.len(),
+            from,
+            total,
+        }
+    }
+
     /// Lanes that are held out.
     pub(crate) fn held_out(&self) -> Vec<u32> {
         self.split.validation.clone()
@@ -150,8 +187,7 @@ impl Data {
 }
 
 impl Session {
-    /// Starts a run. A folder that has checkpoints already is refused (exit 2); a card catalog that is not the days' is
-    /// exit 4.
+    /// Starts a run. A folder that has checkpoints already is refused (exit 2).
     pub(crate) fn start(
         folder: &Path,
         config: Config,
@@ -159,17 +195,14 @@ impl Session {
         cards: CardTable,
         (device, threads): (Device, usize),
     ) -> Result<Self, Failure> {
-        hold_cards(&cards, &data)?;
         if !checkpoint::steps(&crate::run::checkpoints(folder))?.is_empty() {
             return Err(Failure::usage("the run has checkpoints already")
                 .in_file(folder)
                 .hint("`train-tbptt resume` goes on with it; or name another folder"));
         }
-        let plan = Planner::train(&data.lanes, &data.split.train, &config.train, Cursor::default());
-        let all = plan.updates_left(config.train.epochs, config.train.accumulate);
-        let most = if config.train.max_updates == 0 { u64::MAX } else { config.train.max_updates };
+        let total = data.updates(&config.train);
         let model = Model::new(config.model, &cards, config.train.seed, device);
-        let trainer = Trainer::new(model, config, all.min(most));
+        let trainer = Trainer::new(model, config, total);
         let run = Run::open(folder)?;
         run.save(&trainer.config)?;
         Ok(Self::new(run, data, cards, trainer, threads))
@@ -259,7 +292,8 @@ impl Session {
         lanes: &Lanes,
         progress: &mut Progress,
     ) -> Result<(), Failure> {
-        while self.trainer.step < self.trainer.total {
+        let patience = self.trainer.config.validation.patience;
+        while self.trainer.step < self.trainer.total && (patience == 0 || self.best.since < patience) {
             if let Err(stopped) = stop::check() {
                 self.flush(progress)?;
                 self.checkpoint()?;
@@ -275,7 +309,6 @@ impl Session {
             let is_last = step == self.trainer.total;
             let validates =
                 is_last || (every > 0 && step.is_multiple_of(every)) || (every == 0 && window.ends_epoch);
-            let patience = config.validation.patience;
             let saves = validates || step.is_multiple_of(config.train.checkpoint_every);
             if validates {
                 self.flush(progress)?;
@@ -283,9 +316,6 @@ impl Session {
             }
             if saves {
                 self.checkpoint()?;
-            }
-            if patience > 0 && self.best.since >= patience {
-                break;
             }
         }
         Ok(())

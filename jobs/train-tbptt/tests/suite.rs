@@ -77,6 +77,17 @@ fn refuse(mut command: Command, code: i32, says: &[&str]) {
     says.iter().for_each(|says| assert!(text.contains(says), "{says:?} is not in {text}"));
 }
 
+/// Bytes with one word in the place of another of the same length.
+fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len() - from.len() {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    bytes
+}
+
 /// What `metrics.jsonl` says of each step, but for times; of lines about one step the last counts.
 fn story(run: &Path) -> BTreeMap<(bool, u64), Value> {
     let text = fs_err::read_to_string(run.join("metrics.jsonl")).unwrap();
@@ -237,6 +248,18 @@ fn what_does_not_fit_is_refused_by_its_name() {
     command.arg("--data").arg(mixed.join("2026-11-25.parquet"));
     refuse(command, 4, &["the card catalog differs"]);
 
+    // a day without an auxiliary target
+    let lacking = at("lacking");
+    fs_err::create_dir(&lacking).unwrap();
+    let renamed = replace(&fs_err::read(day()).unwrap(), b"aux_ko", b"aux_xx");
+    let text = fs_err::read_to_string(days().join(manifest)).unwrap();
+    let record: Value = serde_json::from_str(&text).unwrap();
+    let digest = common::state::digest::Digest::of(&renamed);
+    let text = text.replace(record["parquet_sha256"].as_str().unwrap(), digest.as_str());
+    fs_err::write(lacking.join(manifest), text).unwrap();
+    fs_err::write(lacking.join("2026-11-21.parquet"), renamed).unwrap();
+    refuse(train(&lacking.join("2026-11-21.parquet"), &at("run"), ""), 3, &["aux_ko"]);
+
     // cards that the days were not built with
     fs_err::write(at("cards.tsv"), fs_err::read_to_string(bundled("cards/cards_v2.tsv")).unwrap() + "\n")
         .unwrap();
@@ -245,6 +268,19 @@ fn what_does_not_fit_is_refused_by_its_name() {
     command.arg("--cards").arg(at("cards.tsv")).arg("--attacks").arg(bundled("cards/attacks_v2.tsv"));
     refuse(command, 4, &["card catalog"]);
     assert!(!at("run").join("checkpoints").exists());
+}
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_does_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let says = |command: Command| String::from_utf8(succeed(command).stdout).unwrap();
+    let text = says(train(&day(), &run, "--dry-run"));
+    assert!(text.contains("would do updates 1 to 24") && text.contains("3774 rows, 120 lanes"), "{text}");
+    assert!(!run.exists());
+    let mut command = resume(undisturbed());
+    command.arg("--dry-run");
+    assert!(says(command).contains("nothing is left of 24 updates"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::cards::CardTable;
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::{ResumeArgs, TrainArgs};
 use crate::run::checkpoints;
-use crate::session::{Data, Session, Summary};
+use crate::session::{Data, Planned, Session, Summary, hold_cards};
 
 /// Starts a run.
 pub(crate) fn train(common: &Common, args: &TrainArgs) -> Result<(), Failure> {
@@ -17,7 +17,11 @@ pub(crate) fn train(common: &Common, args: &TrainArgs) -> Result<(), Failure> {
     let device = args.device.device.device()?;
     let cards = CardTable::read(&args.cards, &args.attacks)?;
     let data = Data::open(&args.data, &config)?;
+    hold_cards(&cards, &data)?;
     let init = args.init_from.as_deref().map(Checkpoint::read).transpose()?;
+    if common.dry_run {
+        return emit(common, &data.plan(&args.run_dir, 0, data.updates(&config.train)));
+    }
     let threads = use_threads(common.threads());
     let mut session = Session::start(&args.run_dir, config, data, cards, (device, threads))?;
     if let Some(init) = &init {
@@ -37,6 +41,9 @@ pub(crate) fn resume(common: &Common, args: &ResumeArgs) -> Result<(), Failure> 
             .found(paths.len(), record.datasets.len()));
     }
     let data = Data::open(&paths, &record.config)?;
+    if common.dry_run {
+        return emit(common, &data.plan(&args.run, record.step, record.total));
+    }
     let device = args.device.device.device()?;
     let threads = use_threads(common.threads.map_or(record.threads, usize::from));
     if threads != record.threads {
@@ -66,6 +73,19 @@ pub(crate) fn newest(common: &Common, run: &Path) -> Result<Checkpoint, Failure>
 pub(crate) fn use_threads(threads: usize) -> usize {
     tch::set_num_threads(i32::try_from(threads).unwrap_or(1));
     threads
+}
+
+impl fmt::Display for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { run, rows, lanes, held_out, from, total } = self;
+        match from {
+            from if from < total => {
+                writeln!(f, "{}: would do updates {} to {total}", run.display(), from + 1)?
+            }
+            _ => writeln!(f, "{}: nothing is left of {total} updates", run.display())?,
+        }
+        write!(f, "  {rows} rows, {lanes} lanes, {held_out} of them held out")
+    }
 }
 
 impl fmt::Display for Summary {
