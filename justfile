@@ -9,8 +9,8 @@ libtorch := justfile_directory() / ".tools" / "libtorch"
 default:
     @just --list --unsorted
 
-# the bundled corpus and games to folded shards, a catalog and a report under results/
-demo: (run "shogi")
+# the bundled corpus, games and replays to folded shards and decision days, with catalogs and reports under results/
+demo: (run "shogi") (run "tcg")
 
 # run a workflow, from wherever it stands: `run shogi my.yaml`; options of Snakemake behind --
 run WORKFLOW *ARGS: build
@@ -18,7 +18,7 @@ run WORKFLOW *ARGS: build
 
 # make the report of a workflow's results anew, and say where it is
 report RESULTS="results/shogi":
-    python3 workflows/report.py "{{ RESULTS }}" -o "{{ RESULTS }}/report.html"
+    python3 workflows/report "{{ RESULTS }}" -o "{{ RESULTS }}/report.html"
     @echo "report: {{ RESULTS }}/report.html"
 
 # train-tbptt with its arguments, from wherever it stands; libtorch is set up first
@@ -56,9 +56,14 @@ test-train: libtorch
 bench *ARGS: build
     python3 benches/run.py --bin "{{ binaries }}" "$@"
 
+# measure the row-group cache beside the source design's, in pyarrow and numpy (about ten minutes)
+bench-cache *ARGS: build
+    cargo build --release --locked -p cache-warm --example replay
+    python3 benches/cache.py --bin "{{ binaries }}" "$@"
+
 # build the jobs
 build:
-    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync -p spill-purge -p day-build
+    cargo build --release --locked --bins -p stream-write -p fold-pack -p catalog-sync -p spill-purge -p day-build -p cache-warm
 
 # hold the code to its format and its lints
 lint:

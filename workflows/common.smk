@@ -11,8 +11,8 @@ from snakemake.utils import validate
 
 validate(config, Path(workflow.main_snakefile).with_name("config.schema.yaml"))
 
-STORED = f"--store {quote(config['store'])}" if "store" in config else ""
-REPORT, SVG = (str(Path(workflow.basedir).parent / name) for name in ("report.py", "svg.py"))
+STORED = f"--store {quote(config['store'])}"
+REPORT = str(Path(workflow.basedir).parent / "report")
 
 
 def source_of(entry, *kinds):
@@ -38,7 +38,7 @@ def programs(*jobs):
 
 def digests(paths):
     """Digests of files, by path. The store's memo knows those that are as they were."""
-    command = ["spill-purge", "digest", "--json", *(["--store", config["store"]] if "store" in config else []), *paths]
+    command = ["spill-purge", "digest", "--json", "--store", config["store"], *paths]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise WorkflowError(done.stderr.strip())
@@ -48,3 +48,8 @@ def digests(paths):
 def build(job):
     """Digest of a job's program."""
     return DIGESTS[programs(job)[0]]
+
+
+def report_build():
+    """Digests of the report's files."""
+    return digests(sorted(map(str, Path(REPORT).rglob("*.py"))))

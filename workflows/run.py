@@ -5,6 +5,7 @@ Snakemake makes what is missing or out of date, and the jobs find in the store w
 """
 
 import argparse
+import datetime
 import fcntl
 import os
 import subprocess
@@ -16,7 +17,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 # keys of a configuration that are paths, wherever they stand
-PATHS = {"results", "store", "corpus", "games"}
+PATHS = {"results", "store", "corpus", "games", "replays", "cards", "attacks", "effects", "engine"}
 USAGE, MISSING, LOCKED = 2, 5, 6
 
 
@@ -26,9 +27,13 @@ def fail(code: int, what: str, where: object, hint: str) -> None:
 
 
 def absolute(value: object, folder: Path, key: str = "") -> object:
-    """A configuration whose paths are absolute."""
+    """A configuration whose paths are absolute, and whose dates are text."""
     if isinstance(value, dict):
         return {name: absolute(inner, folder, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [absolute(inner, folder, key) for inner in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
     if key in PATHS and isinstance(value, str):
         return os.path.normpath(folder / Path(value).expanduser())
     return value
@@ -47,6 +52,14 @@ def read(path: Path) -> dict:
     return absolute(config, path.resolve().parent)
 
 
+def store_of(config: dict, folder: str) -> str:
+    """The store: of the environment, of the configuration, or the user's own."""
+    if os.environ.get("FOLDLINE_STORE"):
+        return os.path.abspath(Path(folder, os.environ["FOLDLINE_STORE"]))
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return config.get("store") or str(Path(cache, "foldline/store"))
+
+
 def lock(results: Path) -> object:
     """Holds the results until this process ends, however it ends."""
     file = open(results / ".lock", "w", encoding="utf-8")
@@ -57,10 +70,10 @@ def lock(results: Path) -> object:
     return file
 
 
-def forget_what_is_gone(results: Path, store: list[str]) -> None:
+def forget_what_is_gone(results: Path, store: str) -> None:
     """Removes receipts whose data is not there as it was."""
     if (results / "receipts").is_dir():
-        command = ["spill-purge", "receipts", "receipts", *store]
+        command = ["spill-purge", "receipts", "receipts", "--store", store]
         done = subprocess.run(command, cwd=results, stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             sys.exit(done.returncode)
@@ -89,13 +102,11 @@ def main() -> int:
 
     path = Path(args.folder) / args.config if args.config else HERE / args.workflow / "config.yaml"
     config = read(path)
-    if "FOLDLINE_STORE" in os.environ:
-        config["store"] = os.path.abspath(Path(args.folder, os.environ["FOLDLINE_STORE"]))
-    store = ["--store", config["store"]] if "store" in config else []
+    config["store"] = store_of(config, args.folder)
     results = Path(config["results"])
     results.mkdir(parents=True, exist_ok=True)
     held = lock(results)
-    forget_what_is_gone(results, store)
+    forget_what_is_gone(results, config["store"])
     effective = results / "config.yaml"
     effective.write_text(yaml.safe_dump(config, sort_keys=True), encoding="utf-8")
 

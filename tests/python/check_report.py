@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds a report of workflows/report.py to the receipts that it was made from; needs nothing but Python.
+"""Holds a report of workflows/report to the receipts that it was made from; needs nothing but Python.
 
   check_report.py REPORT.html RECEIPTS_DIR [--refused N]
 
@@ -36,7 +36,7 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__(convert_charrefs=True)
         self.open, self.ids, self.links, self.figures, self.refused, self.text = [], set(), set(), {}, [], []
-        self.style, self.named = "", []
+        self.named, self.cells, self.rows = [], [], []
 
     def handle_starttag(self, tag, attributes):
         names = dict(attributes)
@@ -84,6 +84,11 @@ class Page(HTMLParser):
             expect(not shown.isdigit() or shown == value, f"{text!r} is shown where {value} is meant")
         if names.get("class") == "refused":
             self.refused.append(text)
+        if tag == "td":
+            self.cells.append(text)
+        if tag == "tr":
+            self.rows.append(self.cells)
+            self.cells = []
         if self.text:
             self.text[-1] += text
 
@@ -200,9 +205,38 @@ def counted_alone(steps, sets):
             yield step["report"]
 
 
+def days(steps):
+    """The days that were built: of each path the newest receipt."""
+    built = [step for step in steps if step["job"] == "day-build build"]
+    built.sort(key=lambda step: (step.get("cost") or {"ended_at": 0})["ended_at"])
+    known = {day["day"]: day for step in built for day in step["report"]["days"] if day["outcome"] != "planned"}
+    return list(known.values())
+
+
+def filled(row):
+    """The cells that hold something."""
+    return [cell for cell in row if cell != "–"]
+
+
+def check_days(days, rows):
+    """Every day is a row of a table with the receipt's counts, and one of another with its failures by reason."""
+    for day in days:
+        stem, failed = pathlib.PurePosixPath(day["day"]).stem, [count for count in day["episode_failures"].values() if count]
+        own = [row[1:] for row in rows if row and row[0].endswith(stem)]
+        counts = {f"{count:,}" for count in (day["rows"], day["episodes"], day["row_groups"], sum(failed)) if count}
+        expect(any(counts <= set(row) for row in own), f"no row tells {day}")
+        reasons = sorted(f"{count:,}" for count in (*failed, sum(failed)))
+        expect(not failed or reasons in [sorted(filled(row)) for row in own], f"no row tells the failures of {day}")
+
+
 def expected(steps):
     """Main figures, from the receipts alone."""
     sets, figures = folded(steps), {"hits": sum(step["cached"] for step in steps)}
+    built = days(steps)
+    if built:
+        counts = {name: sum(day[name] for day in built) for name in ("rows", "episodes", "bytes")}
+        counts["failures"] = sum(sum(day["episode_failures"].values()) for day in built)
+        figures |= {"days": len(built)} | {f"day-{name}": count for name, count in counts.items()}
     shards, alone = [shard for own in sets for shard in own], list(counted_alone(steps, sets))
     if sets or alone:
         records, rows = (sum(one[name] for one in shards + alone) for name in ("records", "rows"))
@@ -210,7 +244,7 @@ def expected(steps):
         figures |= {"datasets": len(sets) + len(alone)}
     if sets:
         figures |= {"bytes": sum(shard["bytes"] for shard in shards)}
-    return figures, len(steps)
+    return figures
 
 
 def check(report, folder, refused):
@@ -222,13 +256,15 @@ def check(report, folder, refused):
     plots = re.findall(r"<svg\b.*?</svg>", text, re.S)
     expect(len(plots) == sum(tag == "svg" for tag, *_ in page.named), "SVGs lie within one another")
     shapes = sum(map(check_plot, plots))
-    figures, steps = expected(list(receipts(folder, page.refused)))
+    steps = list(receipts(folder, page.refused))
+    figures = expected(steps)
+    check_days(days(steps), page.rows)
     for name, value in figures.items():
         found = page.figures.get(name)
         expect(found == str(value), f"{name} is {found} where the receipts say {value}")
-    found = f"{figures['hits']:,} of {steps:,} step"
+    found = f"{figures['hits']:,} of {len(steps):,} step"
     expect(found in text, f"{found!r} isn't said")
-    return {"plots": len(plots), "shapes": shapes, "steps": steps, **figures}
+    return {"plots": len(plots), "shapes": shapes, "steps": len(steps), **figures}
 
 
 if __name__ == "__main__":

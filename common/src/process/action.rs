@@ -321,7 +321,7 @@ impl Clock {
 }
 
 /// Seconds of all processors that this process has used.
-fn cpu_s() -> f64 {
+pub fn cpu_s() -> f64 {
     let used = clock_gettime(ClockId::ProcessCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }

@@ -4,15 +4,18 @@ use std::fmt::{self, Display, Write as _};
 use std::io;
 use std::path::Path;
 
+use crate::formats::decisions::DayFault;
 use crate::formats::decisions::manifest::ManifestError;
 use crate::formats::folded::ShardFault;
 use crate::formats::folded::conventions::PairError;
 use crate::formats::folded::set::SetError;
 use crate::formats::{mpk1, parquet};
-use crate::state::catalog::CatalogError;
+use crate::state::cache::CacheError;
+use crate::state::catalog::{CatalogError, SelectError};
 use crate::state::lock::LockError;
 use crate::state::store::{PlaceError, StoreError};
 
+use super::size::ByteSize;
 use super::stop::{self, Stopped};
 
 /// How a job ends. Workflows act on these numbers; README lists them.
@@ -35,6 +38,8 @@ pub enum Exit {
     Disk = 7,
     /// Readable, but unlike its record.
     Unlike = 8,
+    /// Stopped by a limit of its own; it goes on where that is raised.
+    Limit = 9,
     /// SIGINT, at a clean point.
     Interrupted = 130,
     /// SIGTERM, at a clean point.
@@ -106,6 +111,11 @@ impl Failure {
     pub fn hint(mut self, hint: impl Display) -> Self {
         self.0.hint.get_or_insert_with(|| hint.to_string());
         self
+    }
+
+    /// What went wrong, in a line.
+    pub fn what(&self) -> &str {
+        &self.0.what
     }
 
     /// How the job ends.
@@ -232,6 +242,17 @@ impl From<ManifestError> for Failure {
     }
 }
 
+impl From<DayFault> for Failure {
+    fn from(fault: DayFault) -> Self {
+        match fault {
+            DayFault::Parquet(error) => error.into(),
+            DayFault::Unlike { ref found, ref expected, .. } => {
+                Self::new(Exit::Unlike, &fault).found(found, expected)
+            }
+        }
+    }
+}
+
 impl From<ShardFault> for Failure {
     fn from(fault: ShardFault) -> Self {
         match fault {
@@ -286,6 +307,20 @@ impl From<CatalogError> for Failure {
     }
 }
 
+impl From<SelectError> for Failure {
+    fn from(error: SelectError) -> Self {
+        match error {
+            SelectError::Catalog(error) => error.into(),
+            SelectError::NoDay(_) | SelectError::NoDays => {
+                Self::new(Exit::Missing, error).hint("`catalog-sync list` shows all")
+            }
+            SelectError::Mixed { ref one, ref other, .. } => Self::new(Exit::Mixed, &error)
+                .found(other, one)
+                .hint("choose days that were built alike, or build them anew"),
+        }
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let (exit, hint) = match error {
@@ -302,6 +337,25 @@ impl From<StoreError> for Failure {
             }
         };
         Self::new(exit, error).hint(hint)
+    }
+}
+
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Self {
+        match error {
+            CacheError::Dataset { path, error } => Self::from(error).in_file(&path),
+            CacheError::Changed { ref path } => Self::new(Exit::Unlike, &error)
+                .in_file(path)
+                .hint("run it again when nobody writes to the file"),
+            CacheError::NoRow(_) | CacheError::NoGroup(_) => Self::new(Exit::Unlike, error)
+                .hint("the dataset is another one than the request was made for"),
+            CacheError::TooManyRows(_) | CacheError::Options(_) => Self::usage(error),
+            CacheError::TooSmall { needed, capacity } => Self::usage(error)
+                .found(ByteSize(capacity), format!("{} at least", ByteSize(needed)))
+                .hint("raise the capacity, or build days of smaller row groups (`day-build build --flush`)"),
+            CacheError::Torn(_) => Self::new(Exit::BadData, error)
+                .hint("something cuts or damages spill files while they are in use"),
+        }
     }
 }
 

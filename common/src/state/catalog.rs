@@ -1,17 +1,27 @@
 //! The catalog: which datasets there are, in SQLite. A file that is not in it does not exist for a trainer.
 //! Tables: `docs/formats/catalog.md`.
 
+mod days;
+mod elo;
+mod select;
 mod sets;
+mod state;
+#[cfg(test)]
+mod tests;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub use sets::{SetRow, ShardRow, State};
+pub use days::{DayRow, Member, Put};
+pub use select::{Chosen, Range, SelectError, SelectedDay, SelectedEpisode, Selection, Wanted};
+pub use sets::{SetRow, ShardRow};
+pub use state::State;
 
 /// Migrations in order; the version of a catalog is how many of them it has seen. Never edited, only added to.
-const MIGRATIONS: [&str; 1] = [include_str!("catalog/001.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("catalog/001.sql"), include_str!("catalog/002.sql")];
 /// How long one writer waits for another.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -142,7 +152,7 @@ fn on_network(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+mod version_tests {
     use super::*;
 
     #[test]
@@ -153,8 +163,8 @@ mod tests {
         let catalog = Catalog::create(&path).unwrap();
         catalog.db.pragma_update(None, "user_version", 7).unwrap();
         drop(catalog);
-        assert!(matches!(Catalog::open(&path), Err(CatalogError::Newer { found: 7, known: 1 })));
-        assert!(matches!(Catalog::create(&path), Err(CatalogError::Newer { found: 7, known: 1 })));
+        assert!(matches!(Catalog::open(&path), Err(CatalogError::Newer { found: 7, known: 2 })));
+        assert!(matches!(Catalog::create(&path), Err(CatalogError::Newer { found: 7, known: 2 })));
     }
 
     #[test]

@@ -54,13 +54,28 @@ impl Digest {
         Self::from_hash(hash)
     }
 
+    /// A digest of these bytes.
+    pub fn of_raw(bytes: [u8; 32]) -> Self {
+        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> [u8; 32] {
+        let nibble = |digit: u8| if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
+        let mut bytes = [0; 32];
+        for (byte, digits) in bytes.iter_mut().zip(self.0.as_bytes().as_chunks::<2>().0) {
+            *byte = nibble(digits[0]) << 4 | nibble(digits[1]);
+        }
+        bytes
+    }
+
     /// Its text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     fn from_hash(hash: Sha256) -> Self {
-        Self(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Self::of_raw(hash.finalize().into())
     }
 }
 

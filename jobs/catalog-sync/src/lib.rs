@@ -1,9 +1,11 @@
-//! A SQLite catalog of datasets: what is there, whole, and where. `sync`, `list`, `show`, `verify`.
+//! A SQLite catalog of datasets: what is there, whole, and where. `sync`, `list`, `show`, `verify`, `elo`.
 
 mod cli;
 mod discover;
+mod elo;
 mod list;
 mod look;
+mod select;
 mod show;
 mod sync;
 mod verify;
@@ -27,5 +29,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Verb::List(args) => list::run(common, args),
         Verb::Show(args) => show::run(common, args),
         Verb::Verify(args) => verify::run(common, args),
+        Verb::Elo(args) => elo::run(common, args),
     }
 }

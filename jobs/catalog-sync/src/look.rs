@@ -1,13 +1,16 @@
-//! One set on the disk.
+//! One set or one day on the disk.
 
 use std::path::Path;
 
+use common::formats::decisions::{Manifest, check_day};
 use common::formats::folded::{Set, check_shard};
 use common::process::Failure;
 use common::process::failure::InFile;
-use common::state::catalog::{SetRow, ShardRow, State};
+use common::state::catalog::{DayRow, SetRow, ShardRow, State};
 use common::state::output::folder_of;
 use common::state::stat::Stat;
+
+use crate::discover::Place;
 
 /// Reads a set and all of its shards, and holds the shards to it.
 pub(crate) fn look(path: &Path) -> Result<SetRow, Failure> {
@@ -38,10 +41,34 @@ pub(crate) fn look(path: &Path) -> Result<SetRow, Failure> {
     })
 }
 
+/// Reads a day's manifest and holds the Parquet file to it.
+pub(crate) fn look_at_day(place: &Place) -> Result<(DayRow, Manifest), Failure> {
+    let (parquet, path) = (place.parquet(), place.manifest());
+    let stats = [stat(&parquet)?, stat(&path)?];
+    let manifest = Manifest::read(&path).in_file(&path)?;
+    if manifest.date != place.date {
+        return Err(Failure::bad_data("the manifest is of another day")
+            .in_file(&path)
+            .found(manifest.date, place.date)
+            .hint("files of a day are named after it"));
+    }
+    check_day(&parquet, &manifest).in_file(&parquet)?;
+    let [file, beside] = stats;
+    Ok((DayRow::new(&manifest, [(text(&parquet), file), (text(&path), beside)]), manifest))
+}
+
+/// Whether both files of a day are those that were recorded, told without reading them.
+pub(crate) fn is_day_as_recorded(day: &DayRow) -> bool {
+    is_same(&day.path, &day.stat) && is_same(&day.manifest_path, &day.manifest_stat)
+}
+
 /// Whether all files of a set are those that were recorded, told without reading them.
 pub(crate) fn is_as_recorded(set: &SetRow) -> bool {
-    let same = |path: &str, recorded: &Stat| stat(Path::new(path)).is_ok_and(|found| found == *recorded);
-    same(&set.path, &set.stat) && set.shards.iter().all(|shard| same(&shard.path, &shard.stat))
+    is_same(&set.path, &set.stat) && set.shards.iter().all(|shard| is_same(&shard.path, &shard.stat))
+}
+
+fn is_same(path: &str, recorded: &Stat) -> bool {
+    stat(Path::new(path)).is_ok_and(|found| found == *recorded)
 }
 
 fn stat(path: &Path) -> Result<Stat, Failure> {

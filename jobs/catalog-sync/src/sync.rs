@@ -1,62 +1,67 @@
-//! `sync`: the sets below folders into the catalog.
+//! `sync`: the sets and days below folders into the catalog.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod days;
+mod sets;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use common::formats::folded::Set;
+use common::formats::decisions::Date;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, conclude, stop};
-use common::state::catalog::{Catalog, CatalogError, SetRow, ShardRow, State};
+use common::state::catalog::{Catalog, CatalogError, State};
 use common::state::output::folder_of;
 use serde::Serialize;
 
 use crate::cli::SyncArgs;
 use crate::discover::discover;
-use crate::look::{is_as_recorded, look, text};
+use crate::look::text;
 
 #[derive(Serialize, Default)]
 struct SyncReport {
-    /// Sets that are recorded now, and were not before.
+    /// Sets and days that are recorded now, and were not before.
     added: u64,
-    /// Sets that were recorded otherwise.
+    /// Those that were recorded otherwise.
     updated: u64,
-    /// Sets that are as recorded.
+    /// Those that are as recorded.
     unchanged: u64,
-    /// Sets that were recorded below these folders, and are gone.
+    /// Those that were recorded below these folders, and are gone.
     missing: u64,
+    /// Days some of whose episodes stand in the file of another day too, and are read from there.
+    elsewhere: Vec<Elsewhere>,
     /// What was left out, and why.
     left_out: Vec<LeftOut>,
+}
+
+#[derive(Serialize)]
+struct Elsewhere {
+    date: Date,
+    episodes: u64,
 }
 
 #[derive(Serialize)]
 struct LeftOut {
     path: String,
     error: String,
+    #[serde(skip)]
+    exit: Exit,
 }
 
-/// Runs the verb. A set that fails its check is left out and the rest is synced; the exit code says so.
+/// Runs the verb. What fails its check is left out and the rest is synced; the exit code says so.
 pub(crate) fn run(common: &Common, args: &SyncArgs) -> Result<(), Failure> {
     let path = args.catalog.catalog.as_path();
-    let mut catalog = open(path, common.dry_run)?;
-    let sets = catalog.as_ref().map_or(Ok(vec![]), Catalog::sets).in_file(path)?;
-    let owned = |set: &SetRow| {
-        let (owner, shards) = (set.path.clone(), set.shards.clone());
-        shards.into_iter().map(move |shard| (shard.path, owner.clone()))
-    };
-    let owners = sets.iter().flat_map(owned).collect();
-    let known = sets.into_iter().map(|set| (set.path.clone(), set)).collect();
-    let (report, seen, named) = (SyncReport::default(), BTreeSet::new(), BTreeSet::new());
-    let mut sync = Sync { common, args, catalog: &mut catalog, known: &known, report, owners, seen, named };
+    let catalog = open(path, common.dry_run)?;
+    let sets = sets::Known::read(catalog.as_ref()).in_file(path)?;
+    let days = days::Known::read(catalog.as_ref()).in_file(path)?;
+    let report = SyncReport::default();
+    let mut sync = Sync { common, args, catalog, report, seen: BTreeSet::new(), sets, days };
     for folder in &args.folders {
         sync.folder(&folder.canonicalize().in_file(folder)?)?;
     }
+    sync.tell_elsewhere()?;
     let report = sync.report;
-    let failure = report.left_out.first().map(|first| {
-        let n = report.left_out.len();
-        let what = format!("{n} files are left out of the catalog; the first: {}", first.error);
-        Failure::bad_data(what).in_file(path).hint("the rest is synced")
-    });
+    let failure = report.failure(path);
     conclude(common, &report, failure)
 }
 
@@ -76,22 +81,20 @@ fn open(path: &Path, dry_run: bool) -> Result<Option<Catalog>, Failure> {
 struct Sync<'a> {
     common: &'a Common,
     args: &'a SyncArgs,
-    catalog: &'a mut Option<Catalog>,
-    /// What was recorded before, by path.
-    known: &'a BTreeMap<String, SetRow>,
+    /// None where a dry run found none.
+    catalog: Option<Catalog>,
     report: SyncReport,
-    /// The set that each recorded shard belongs to.
-    owners: BTreeMap<String, String>,
-    /// Sets that were looked at, also below another of the folders.
+    /// Sets and days that were looked at, also below another of the folders.
     seen: BTreeSet<String>,
-    /// Shards that they name.
-    named: BTreeSet<String>,
+    sets: sets::Known,
+    days: days::Known,
 }
 
 impl Sync<'_> {
     fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
         let found = discover(folder)?;
-        let mut progress = self.common.progress("sync", "sets", Some(found.sets.len() as u64));
+        let total = found.sets.len() + found.days.len();
+        let mut progress = self.common.progress("sync", "sets and days", Some(total as u64));
         for path in &found.sets {
             stop::check()?;
             if self.seen.insert(text(path)) {
@@ -99,103 +102,88 @@ impl Sync<'_> {
             }
             progress.add(1);
         }
+        for place in &found.days {
+            stop::check()?;
+            if self.seen.insert(text(&place.parquet())) {
+                self.day(place)?;
+            }
+            progress.add(1);
+        }
         for (path, failure) in &found.left_out {
             self.report.leave_out(text(path), failure);
         }
-        for path in &found.shards {
-            if !self.named.insert(text(path)) {
-                continue;
-            }
-            self.report.leave_out(text(path), &Failure::bad_data("no set names this shard").in_file(path));
-        }
-        let below = |name: &&String| Path::new(name).starts_with(folder);
-        for name in self.known.keys().filter(below) {
-            // what was not looked at may be there all the same: below a hidden folder, or an unreadable one
-            if !matches!(Path::new(name).try_exists(), Ok(false)) || !self.seen.insert(name.clone()) {
-                continue;
-            }
-            self.report.missing += u64::from(self.mark(name, State::Missing)?);
-        }
-        Ok(())
+        self.unnamed_shards(&found.shards);
+        self.unnamed_days(&found.unnamed_days)?;
+        self.gone(folder)
     }
 
-    /// Brings one set up to date.
-    fn set(&mut self, path: &Path) -> Result<(), Failure> {
-        let name = text(path);
-        let recorded = self.known.get(&name);
-        let usable = recorded.filter(|set| set.state == State::Present && !self.args.deep);
-        if let Some(set) = usable.filter(|set| is_as_recorded(set)) {
-            self.named.extend(set.shards.iter().map(|shard| shard.path.clone()));
-            self.report.unchanged += 1;
-            return Ok(());
-        }
-        match look(path).and_then(|set| self.alone(set)) {
-            Ok(set) => {
-                self.named.extend(set.shards.iter().map(|shard| shard.path.clone()));
-                let count = match recorded {
-                    None => &mut self.report.added,
-                    Some(recorded) if *recorded == set => &mut self.report.unchanged,
-                    Some(_) => &mut self.report.updated,
-                };
-                *count += 1;
-                if recorded != Some(&set) && !self.common.dry_run {
-                    let put = self.catalog.as_mut().map_or(Ok(()), |catalog| catalog.put_set(&set));
-                    put.in_file(&self.args.catalog.catalog)?;
-                }
-            }
-            Err(failure) => {
-                if let Ok(set) = Set::read(path) {
-                    self.named
-                        .extend(set.shards.iter().map(|shard| text(&folder_of(path).join(&shard.file))));
-                }
-                match failure.exit() {
-                    Exit::Missing => self.mark(&name, State::Missing)?,
-                    Exit::BadData | Exit::Unlike => self.mark(&name, State::Damaged)?,
-                    _ => false,
-                };
-                self.report.leave_out(name, &failure);
+    /// Marks what was recorded below a folder and is not there.
+    fn gone(&mut self, folder: &Path) -> Result<(), Failure> {
+        let known = self.sets.paths().chain(self.days.paths());
+        let below = known.filter(|name| Path::new(name).starts_with(folder));
+        // what was not looked at may be there all the same: below a hidden folder, or an unreadable one
+        let gone = below.filter(|name| matches!(Path::new(name).try_exists(), Ok(false)));
+        for name in gone.cloned().collect::<Vec<_>>() {
+            if self.seen.insert(name.clone()) {
+                self.report.missing += u64::from(self.mark(&name, State::Missing)?);
             }
         }
         Ok(())
     }
 
-    /// Refuses a set that names a shard of another set that is there: every file is recorded once.
-    fn alone(&self, set: SetRow) -> Result<SetRow, Failure> {
-        let taken = |shard: &ShardRow| {
-            let owner = self.owners.get(&shard.path).filter(|owner| **owner != set.path);
-            self.named.contains(&shard.path) || owner.is_some_and(|owner| Path::new(owner).exists())
-        };
-        match set.shards.iter().find(|shard| taken(shard)) {
-            Some(shard) => Err(Failure::usage("another set names this shard too").at(&shard.path)),
-            None => Ok(set),
-        }
-    }
-
-    /// Marks a set; says whether it was not marked before.
+    /// Marks a set or a day; says whether it was not marked before.
     fn mark(&mut self, name: &str, state: State) -> Result<bool, Failure> {
         if self.common.dry_run {
-            return Ok(self.known.get(name).is_some_and(|set| set.state != state));
+            let known = self.sets.state(name).or_else(|| self.days.state(name));
+            return Ok(known.is_some_and(|known| known != state));
         }
-        let marked = self.catalog.as_mut().map_or(Ok(false), |catalog| catalog.mark_set(name, state));
+        let Some(catalog) = &mut self.catalog else { return Ok(false) };
+        let marked = catalog.mark_set(name, state).and_then(|set| Ok(set | catalog.mark_day(name, state)?));
         marked.in_file(&self.args.catalog.catalog)
+    }
+
+    /// Marks what a check refused, and reports it.
+    fn refuse(&mut self, name: String, failure: &Failure) -> Result<(), Failure> {
+        match failure.exit() {
+            Exit::Missing => self.mark(&name, State::Missing)?,
+            Exit::BadData | Exit::Unlike => self.mark(&name, State::Damaged)?,
+            _ => false,
+        };
+        self.report.leave_out(name, failure);
+        Ok(())
     }
 }
 
 impl SyncReport {
     fn leave_out(&mut self, path: String, failure: &Failure) {
         tracing::warn!("left out: {path}");
-        self.left_out.push(LeftOut { path, error: failure.to_string() });
+        self.left_out.push(LeftOut { path, error: failure.to_string(), exit: failure.exit() });
+    }
+
+    /// Exit code 4 where nothing is wrong with the files but that they do not go together.
+    fn failure(&self, catalog: &Path) -> Option<Failure> {
+        let first = self.left_out.iter().find(|file| file.exit != Exit::Mixed);
+        let (first, exit) = match first {
+            Some(first) => (first, Exit::BadData),
+            None => (self.left_out.first()?, Exit::Mixed),
+        };
+        let n = self.left_out.len();
+        let what = format!("{n} files are left out of the catalog; the first: {}", first.error);
+        Some(Failure::new(exit, what).in_file(catalog).hint("the rest is synced"))
     }
 }
 
 impl fmt::Display for SyncReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { added, updated, unchanged, missing, left_out } = self;
+        let Self { added, updated, unchanged, missing, elsewhere, left_out } = self;
         writeln!(
             f,
             "{added} added, {updated} updated, {unchanged} unchanged, {missing} missing, {} left out",
             left_out.len()
         )?;
+        for Elsewhere { date, episodes } in elsewhere {
+            writeln!(f, "{date}: {episodes} episodes are read from the file of another day")?;
+        }
         left_out.iter().try_for_each(|file| writeln!(f, "{}", file.error.trim_end()))
     }
 }

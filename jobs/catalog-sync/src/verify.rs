@@ -5,48 +5,67 @@ use std::path::Path;
 
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, conclude, stop};
-use common::state::catalog::{Catalog, SetRow, State};
+use common::state::catalog::{Catalog, DayRow, SetRow, State};
+use common::state::output::folder_of;
 use serde::Serialize;
 
 use crate::cli::VerifyArgs;
-use crate::look::{is_as_recorded, look};
+use crate::discover::Place;
+use crate::look::{is_as_recorded, is_day_as_recorded, look, look_at_day};
 
 #[derive(Serialize, Default)]
 struct VerifyReport {
-    /// Sets that are as recorded.
+    /// Sets and days that are as recorded.
     ok: u64,
-    /// Sets that are not, and why.
+    /// Those that are not, and why.
     unlike: Vec<Unlike>,
+    #[serde(skip)]
+    first: Option<Failure>,
 }
 
 #[derive(Serialize)]
 struct Unlike {
-    set: String,
+    path: String,
     error: String,
 }
 
-/// Runs the verb. Sets that the catalog records as missing or damaged are passed over.
+/// Runs the verb. What the catalog records as missing or damaged is passed over.
 pub(crate) fn run(common: &Common, args: &VerifyArgs) -> Result<(), Failure> {
     let path = args.catalog.catalog.as_path();
-    let sets = Catalog::open(path).in_file(path)?.sets().in_file(path)?;
-    let mut progress = common.progress("verify", "sets", Some(sets.len() as u64));
-    let (mut report, mut first) = (VerifyReport::default(), None);
-    for set in sets.iter().filter(|set| set.state == State::Present) {
+    let catalog = Catalog::open(path).in_file(path)?;
+    let (mut sets, mut days) = (catalog.sets().in_file(path)?, catalog.days().in_file(path)?);
+    sets.retain(|set| set.state == State::Present);
+    days.retain(|day| day.state == State::Present);
+    let mut progress = common.progress("verify", "sets and days", Some((sets.len() + days.len()) as u64));
+    let mut report = VerifyReport::default();
+    for set in &sets {
         stop::check()?;
         progress.add(1);
-        match verify(set, args.deep) {
-            Ok(()) => report.ok += 1,
-            Err(failure) => {
-                report.unlike.push(Unlike { set: set.path.clone(), error: failure.to_string() });
-                first.get_or_insert(failure);
-            }
-        }
+        report.add(&set.path, verify_set(set, args.deep));
+    }
+    for day in &days {
+        stop::check()?;
+        progress.add(1);
+        report.add(&day.path, verify_day(day, args.deep));
     }
     drop(progress);
+    let first = report.first.take();
     conclude(common, &report, first)
 }
 
-fn verify(set: &SetRow, deep: bool) -> Result<(), Failure> {
+impl VerifyReport {
+    fn add(&mut self, path: &str, verified: Result<(), Failure>) {
+        match verified {
+            Ok(()) => self.ok += 1,
+            Err(failure) => {
+                self.unlike.push(Unlike { path: path.into(), error: failure.to_string() });
+                self.first.get_or_insert(failure);
+            }
+        }
+    }
+}
+
+fn verify_set(set: &SetRow, deep: bool) -> Result<(), Failure> {
     if !deep && is_as_recorded(set) {
         return Ok(());
     }
@@ -55,18 +74,31 @@ fn verify(set: &SetRow, deep: bool) -> Result<(), Failure> {
     if digests(&found) == digests(set) && found.conventions == set.conventions {
         return Ok(());
     }
-    Err(Failure::new(Exit::Unlike, "the set is not the one that the catalog records")
-        .in_file(Path::new(&set.path))
-        .found(
-            format!("{} rows of {} records", found.rows, found.records),
-            format!("{} rows of {} records", set.rows, set.records),
-        )
-        .hint("`catalog-sync sync` records it as it is now"))
+    let text = |set: &SetRow| format!("{} rows of {} records", set.rows, set.records);
+    Err(unlike("set", &set.path).found(text(&found), text(set)))
+}
+
+fn verify_day(day: &DayRow, deep: bool) -> Result<(), Failure> {
+    if !deep && is_day_as_recorded(day) {
+        return Ok(());
+    }
+    let folder = folder_of(Path::new(&day.path)).to_path_buf();
+    let (found, _) = look_at_day(&Place { date: day.date, folder })?;
+    if found.sha256 == day.sha256 {
+        return Ok(());
+    }
+    Err(unlike("day", &day.path).found(&found.sha256, &day.sha256))
+}
+
+fn unlike(kind: &str, path: &str) -> Failure {
+    Failure::new(Exit::Unlike, format!("the {kind} is not the one that the catalog records"))
+        .at(path)
+        .hint("`catalog-sync sync` records it as it is now")
 }
 
 impl fmt::Display for VerifyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} sets are as recorded, {} are not", self.ok, self.unlike.len())?;
+        writeln!(f, "{} sets and days are as recorded, {} are not", self.ok, self.unlike.len())?;
         self.unlike.iter().try_for_each(|unlike| writeln!(f, "{}", unlike.error.trim_end()))
     }
 }

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use common::formats::decisions::look_ahead::{self, HEURISTIC_VERSION, WouldKo};
 use common::formats::decisions::manifest::{
-    self, AUX_CONTRACT, BuildConfig, FORMAT, Manifest, WouldKo, manifest_path, parquet_path,
+    self, AUX_CONTRACT, BuildConfig, FORMAT, Manifest, manifest_path, parquet_path,
 };
 use common::formats::decisions::{COLUMNS, Date, SCHEMA_VERSION, date};
 use common::formats::folded::set::to_json;
@@ -17,7 +18,7 @@ use common::process::failure::InFile;
 use common::process::parallel::{ahead, ordered, pool};
 use common::process::{Common, Exit, Failure, space, stop};
 use common::state::digest::Digest;
-use common::state::output::write_whole;
+use common::state::output::{remove_if_there, write_whole};
 use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, Entry};
@@ -25,6 +26,7 @@ use crate::cards::Catalog;
 use crate::effects::Effects;
 use crate::elo::Ratings;
 use crate::encode::{ENCODER_VERSION, Encoder};
+use crate::engine::{Engine, LookAheads};
 use crate::examine::{Examined, Spent, examine};
 use crate::game::Reason;
 use writer::DayWriter;
@@ -37,6 +39,38 @@ pub(crate) struct Inputs<'a> {
     pub(crate) ratings: &'a Ratings,
     pub(crate) effects: &'a Effects,
     pub(crate) config: &'a BuildConfig,
+    pub(crate) engine: &'a EngineState,
+}
+
+/// The game's engine, for look-ahead, or why there is none.
+#[derive(Debug)]
+pub(crate) enum EngineState {
+    On(Engine),
+    Off(String),
+}
+
+impl EngineState {
+    /// The digest of each library, by its version; none without an engine.
+    pub(crate) fn digests(&self) -> BTreeMap<String, Digest> {
+        match self {
+            Self::On(engine) => engine.digests(),
+            Self::Off(_) => BTreeMap::new(),
+        }
+    }
+
+    fn look_aheads(&self, config: &BuildConfig) -> LookAheads {
+        LookAheads::new(match self {
+            Self::On(engine) => Some((engine.clone(), config.wk_nvar)),
+            Self::Off(_) => None,
+        })
+    }
+
+    fn audit(&self, counts: look_ahead::Counts) -> WouldKo {
+        match self {
+            Self::On(engine) => WouldKo::on(engine.digests(), counts),
+            Self::Off(reason) => WouldKo::off(reason, counts),
+        }
+    }
 }
 
 /// What a day was made from, known before it is made.
@@ -89,6 +123,8 @@ impl Inputs<'_> {
             card_catalog_sha256: &'a Digest,
             elo_sha256: Option<&'a Digest>,
             effects_sha256: Option<&'a Digest>,
+            engine_sha256: BTreeMap<String, Digest>,
+            heuristic_version: u32,
             build_config: &'a BuildConfig,
         }
         let date = day_of(self.archive)?;
@@ -102,6 +138,8 @@ impl Inputs<'_> {
             card_catalog_sha256: &self.cards.digest,
             elo_sha256: self.ratings.digest.as_ref(),
             effects_sha256: self.effects.stated.as_ref().map(|stated| &stated.sha256),
+            engine_sha256: self.engine.digests(),
+            heuristic_version: HEURISTIC_VERSION,
             build_config: self.config,
         };
         let fingerprint = Digest::of(to_json(&all).as_bytes());
@@ -156,9 +194,11 @@ pub(crate) fn build(common: &Common, inputs: &Inputs<'_>, folder: &Path) -> Resu
         return Ok(Built::without_work(Outcome::Planned, None));
     }
     let mut day = DayWriter::open(&parquet, &identity.fingerprint, &inputs.pairs(&identity))?;
-    let resumed = day.members().iter().filter(|member| member.status == writer::USED).count() as u64;
+    let resumed = day.members().iter().filter(|member| member.status == manifest::USED).count() as u64;
     let spent = add_members(common, inputs, &identity, &archive, &mut day)?;
     let start = Instant::now();
+    // the manifest of a day that is replaced must not be found beside another file
+    remove_if_there(&manifest).in_file(&manifest)?;
     let (finished, ended) = (day.finish()?, start.elapsed());
     let made = manifest_of(inputs, identity, &archive, &finished);
     write_whole(&manifest, to_json(&made).as_bytes()).in_file(&manifest)?;
@@ -221,8 +261,9 @@ fn add_members(
     let done = day.members().len();
     let left = episodes.get(done..).unwrap_or_default();
     let mut progress = common.progress("build", "episodes", Some(left.len() as u64));
+    let look_aheads = inputs.engine.look_aheads(config);
     let work = |entry: &'_ &Entry| {
-        (examine(archive, entry, &encoder, config.keep_draws, timeout), entry.name.clone())
+        (examine(archive, entry, &encoder, &look_aheads, config.keep_draws, timeout), entry.name.clone())
     };
     let (threads, mut spent) = (common.threads(), Spent::default());
     pool(threads)?.in_place_scope(|scope| {
@@ -243,9 +284,11 @@ fn add_members(
 
 fn add(day: &mut DayWriter, name: String, examined: Examined) {
     let Examined { facts, outcome, .. } = examined;
-    let outcome = match facts.id {
-        Some(id) if day.has(id) => Err(Reason::Duplicate),
-        _ => outcome,
+    let outcome = match (facts.id, outcome) {
+        // this check comes first
+        (_, Err(Reason::Draw)) => Err(Reason::Draw),
+        (Some(id), _) if day.has(id) => Err(Reason::Duplicate),
+        (_, outcome) => outcome,
     };
     if let Err(reason) = &outcome {
         let why = reason.why().map_or(String::new(), |why| format!(": {why}"));
@@ -261,11 +304,11 @@ fn manifest_of(
     finished: &writer::Finished,
 ) -> Manifest {
     let mut failures = BTreeMap::new();
-    for member in finished.members.iter().filter(|member| member.status != writer::USED) {
+    for member in finished.members.iter().filter(|member| member.status != manifest::USED) {
         *failures.entry(member.status.clone()).or_insert(0) += 1;
     }
     let ignored = archive.entries().iter().filter(|entry| !entry.is_episode() && !entry.is_folder()).count();
-    let counts = manifest::Counts { ignored_members: ignored as u64, ..finished.counts };
+    let counts = manifest::Counts { ignored_members: ignored as u64, ..finished.tally.counts };
     Manifest {
         format: FORMAT.into(),
         schema_version: SCHEMA_VERSION,
@@ -279,7 +322,8 @@ fn manifest_of(
         rows: finished.row_groups.iter().sum(),
         episodes: (finished.members.len() as u64) - failures.values().sum::<u64>(),
         row_groups: finished.row_groups.clone(),
-        reproducible: !failures.contains_key(Reason::Timeout.name()),
+        reproducible: !failures.contains_key(Reason::Timeout.name())
+            && finished.tally.look_ahead.reproducible(),
         episode_failures: failures,
         counts,
         encoder_version: ENCODER_VERSION.into(),
@@ -289,10 +333,11 @@ fn manifest_of(
         effects: inputs.effects.stated.clone(),
         aux_targets: true,
         aux_contract_version: AUX_CONTRACT,
-        would_ko: WouldKo::off("no look-ahead was asked for"),
+        would_ko: inputs.engine.audit(finished.tally.look_ahead.clone()),
         build_config: inputs.config.clone(),
         columns: COLUMNS.iter().map(|column| (column.name.into(), column.list.unwrap_or(1))).collect(),
         members: finished.members.clone(),
+        decks: finished.decks.clone(),
         written_at: date::now(),
     }
 }

@@ -27,6 +27,11 @@ pub(crate) enum Verb {
     Inspect(InspectArgs),
     /// Hold days to their manifests and every row to the rules
     Verify(VerifyArgs),
+    /// Tell whether the game's engine can be used here
+    Engine(EngineArgs),
+    /// Look ahead for a build that asks through a pipe
+    #[command(hide = true)]
+    EngineWorker(WorkerArgs),
 }
 
 #[derive(Debug, Args)]
@@ -78,11 +83,33 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     pub(crate) keep_draws: bool,
     /// What an episode may take, after which it is left out
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = humantime::parse_duration)]
     pub(crate) ep_timeout: Duration,
     /// First day of the competition, which the position of a day is counted from
     #[arg(long, value_name = "DATE")]
     pub(crate) competition_start: Option<Date>,
+    #[command(flatten)]
+    pub(crate) look_ahead: LookAheadArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Look-ahead")]
+pub(crate) struct LookAheadArgs {
+    /// What attacks would come to, from the game's engine: three features of an option, 0 without
+    #[arg(long)]
+    pub(crate) would_ko: bool,
+    /// Ways in which hidden cards may lie that are tried
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) wk_nvar: u32,
+    /// Wheel of kaggle-environments, or the folder it is installed in
+    #[arg(long, hide_env_values = true, env = "FOLDLINE_ENGINE", value_name = "PATH")]
+    pub(crate) engine: Option<PathBuf>,
+    /// Load libraries that are not those of kaggle-environments 1.33.2
+    #[arg(long)]
+    pub(crate) any_engine: bool,
+    /// End the build where the engine does not work, instead of going on without look-ahead
+    #[arg(long, requires = "would_ko")]
+    pub(crate) require_engine: bool,
 }
 
 #[derive(Debug, Args)]
@@ -111,32 +138,25 @@ pub(crate) struct VerifyArgs {
     pub(crate) shallow: bool,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let scale = match &text[digits.len()..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => 0,
-    };
-    let seconds = digits.parse::<u64>().ok().filter(|_| scale > 0).and_then(|n| n.checked_mul(scale));
-    let seconds = seconds.filter(|&seconds| seconds <= 366 * 24 * 3600);
-    seconds.map(Duration::from_secs).ok_or_else(|| "expected a time such as 30s, 5m or 1h".into())
+#[derive(Debug, Args)]
+pub(crate) struct EngineArgs {
+    /// Wheel of kaggle-environments, or the folder it is installed in
+    #[arg(hide_env_values = true, env = "FOLDLINE_ENGINE", value_name = "PATH")]
+    pub(crate) engine: PathBuf,
+    /// Load libraries that are not those of kaggle-environments 1.33.2
+    #[arg(long)]
+    pub(crate) any_engine: bool,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times() {
-        let cases =
-            [("30s", Some(30)), ("5m", Some(300)), ("1h", Some(3600)), ("7", Some(7)), ("0s", Some(0))];
-        for (text, seconds) in cases {
-            assert_eq!(duration(text).ok().map(|time| time.as_secs()), seconds, "{text}");
-        }
-        for text in ["", "s", "-1s", "1.5s", "1d", "99999999999999h", "9é"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// Library, or the wheel that holds it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: PathBuf,
+    /// Its name in the wheel
+    #[arg(long, value_name = "NAME")]
+    pub(crate) member: Option<String>,
+    /// Its digest
+    #[arg(long, value_name = "HEX")]
+    pub(crate) sha256: String,
 }

@@ -112,6 +112,14 @@ impl Effects {
 }
 
 #[cfg(test)]
+impl Effects {
+    /// A table from its text, for tests.
+    pub(crate) fn of(text: &str) -> Self {
+        Self::parse(text.as_bytes()).expect("a table")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -4,6 +4,8 @@
 mod frame;
 mod options;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod token;
 mod tracker;
 
@@ -20,7 +22,7 @@ use crate::elo::Ratings;
 use crate::game::{Decision, Decisions, Facts, Reason, on_time};
 use frame::Frame;
 use targets::Targets;
-use tracker::Tracker;
+pub(crate) use tracker::Tracker;
 
 /// Revision of what rows hold. It changes with every change of a value.
 pub(crate) const ENCODER_VERSION: &str = "1";
@@ -28,7 +30,8 @@ pub(crate) const ENCODER_VERSION: &str = "1";
 /// Days that the position of a day in the competition is measured by.
 const COMPETITION_DAYS: f64 = 60.0;
 const MAIN: i32 = 0;
-const ATTACK: i32 = 13;
+/// Type of an option that attacks.
+pub(crate) const ATTACK: i32 = 13;
 
 /// What a look-ahead found for each option of a decision: KO rate, expected prizes / 6, probability of a win. `None`
 /// where there was none, and the features stay 0.
@@ -64,8 +67,8 @@ impl Encoder<'_> {
     pub(crate) fn episode(
         &self,
         facts: &Facts,
-        decisions: &Decisions,
-        look_ahead: &mut dyn FnMut(&Decision) -> LookAhead,
+        decisions: &Decisions<'_>,
+        look_ahead: &mut dyn FnMut(&Decision<'_>, &Tracker) -> LookAhead,
         deadline: Option<Instant>,
         out: &mut Group,
     ) -> Result<([u64; 2], Counts), Reason> {
@@ -93,7 +96,7 @@ impl Encoder<'_> {
             for (number, (decision, targets)) in lane.iter().zip(&targets[side]).enumerate() {
                 on_time(deadline)?;
                 tracker.see(decision);
-                let ahead = look_ahead(decision);
+                let ahead = look_ahead(decision, &tracker);
                 let frame = Frame::of(self, decision, &tracker, &decks[side].cards, &ahead, &mut counts);
                 count(decision, targets, &mut counts);
                 if round.is_none_or(|(of, _)| of != decision.round()) {
@@ -150,7 +153,7 @@ fn count(decision: &Decision, targets: &Targets, counts: &mut Counts) {
 
 /// One row: a decision after some of its picks.
 struct Row<'a> {
-    decision: &'a Decision,
+    decision: &'a Decision<'a>,
     number: usize,
     substep: usize,
     y: usize,

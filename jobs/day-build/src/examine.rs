@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use common::formats::decisions::Group;
 use common::formats::decisions::manifest::Counts;
+use common::formats::decisions::{Group, look_ahead};
+use serde::{Deserialize, Serialize};
 
 use crate::archive::{Archive, Entry, MemberFault};
-use crate::encode::Encoder;
-use crate::game::{Facts, Opened, Reason};
+use crate::encode::{ATTACK, Encoder, Tracker};
+use crate::engine::{self, LookAhead, LookAheads, Version};
+use crate::game::{Decision, Facts, Opened, Reason};
 
 /// What a member turned out to be. Whether it is a duplicate only those before it can tell.
 pub(crate) struct Examined {
@@ -20,7 +22,21 @@ pub(crate) struct Examined {
 pub(crate) struct Rows {
     pub(crate) group: Group,
     pub(crate) of_side: [u64; 2],
+    pub(crate) tally: Tally,
+}
+
+/// What was counted in episodes that have rows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
     pub(crate) counts: Counts,
+    pub(crate) look_ahead: look_ahead::Counts,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.look_ahead += &other.look_ahead;
+    }
 }
 
 /// Time spent on the stages of a build, of all threads together.
@@ -56,32 +72,58 @@ pub(crate) fn examine(
     archive: &Archive,
     entry: &Entry,
     encoder: &Encoder<'_>,
+    ahead: &LookAheads,
     keep_draws: bool,
     timeout: Duration,
 ) -> Examined {
     let (start, mut spent) = (Instant::now(), Spent::default());
     let deadline = start.checked_add(timeout);
-    let failed = |facts, reason, spent| Examined { facts, outcome: Err(reason), spent };
-    let text = match text(archive, entry, deadline) {
-        Ok(text) => text,
-        Err(reason) => return failed(Facts::default(), reason, spent),
-    };
-    spent.read = start.elapsed();
-    let parsed = Opened::open(entry.stem(), &text, keep_draws);
-    let opened = match parsed {
-        Ok(opened) => opened,
-        Err((facts, reason)) => return failed(facts, reason, spent),
-    };
-    let decisions = opened.decisions(deadline);
-    spent.parse = start.elapsed() - spent.read;
-    let outcome = decisions.and_then(|decisions| {
+    let mut facts = Facts::default();
+    let outcome = (|| {
+        let text = text(archive, entry, deadline)?;
+        spent.read = start.elapsed();
+        let opened = Opened::open(entry.stem(), &text, keep_draws, &mut facts)?;
+        let decisions = opened.decisions(&facts, deadline);
+        spent.parse = start.elapsed() - spent.read;
         let mut group = Group::whole();
-        // the one place where results of a look-ahead come in
-        let mut look_ahead = |_: &_| vec![];
-        let (of_side, counts) =
-            encoder.episode(&opened.facts, &decisions, &mut look_ahead, deadline, &mut group)?;
-        Ok(Rows { group, of_side, counts })
+        ahead.lend(|ahead| {
+            let version = Version::of(opened.engine_version());
+            let mut look =
+                |decision: &Decision<'_>, tracker: &Tracker| look(ahead, &facts, version, decision, tracker);
+            let encoded = encoder.episode(&facts, &decisions?, &mut look, deadline, &mut group);
+            spent.encode = start.elapsed() - spent.read - spent.parse;
+            let look_ahead = ahead.take_counts();
+            let (of_side, counts) = encoded?;
+            Ok(Rows { group, of_side, tally: Tally { counts, look_ahead } })
+        })
+    })();
+    Examined { facts, outcome, spent }
+}
+
+/// What a look-ahead finds for each option of a decision.
+fn look(
+    ahead: &mut LookAhead,
+    facts: &Facts,
+    version: Option<Version>,
+    decision: &Decision<'_>,
+    tracker: &Tracker,
+) -> Vec<Option<engine::Features>> {
+    let options = &decision.select.option.first;
+    let attacks: Vec<usize> = (0..options.len()).filter(|&option| options[option].kind == ATTACK).collect();
+    let mut found = vec![None; options.len()];
+    let (Some(episode), Some(decks)) = (facts.id, &facts.decks) else { return found };
+    let features = ahead.look(&engine::Decision {
+        episode,
+        step: decision.step as u32,
+        side: decision.side as u8,
+        version,
+        observation: decision.observation,
+        attacks: &attacks,
+        deck: &decks[decision.side].cards,
+        revealed: tracker.revealed(),
     });
-    spent.encode = start.elapsed() - spent.read - spent.parse;
-    Examined { facts: opened.facts, outcome, spent }
+    for (option, features) in attacks.into_iter().zip(features) {
+        found[option] = features;
+    }
+    found
 }

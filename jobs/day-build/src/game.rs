@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use common::formats::decisions::manifest::deck_hash;
 use common::process::stop;
 use common::state::digest::Digest;
 
@@ -63,7 +64,6 @@ pub(crate) struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Deck {
     pub(crate) cards: Vec<i32>,
-    /// SHA-256 of the ascending ids, in decimal, between commas.
     pub(crate) hash: Digest,
 }
 
@@ -71,37 +71,44 @@ impl Deck {
     fn of(answer: &Answer) -> Option<Self> {
         let answer = answer.0.as_ref().filter(|answer| answer.len() == DECK)?;
         let cards: Vec<i32> = answer.iter().map(|&id| i32::try_from(id).ok()).collect::<Option<_>>()?;
-        let mut sorted = cards.clone();
-        sorted.sort_unstable();
-        let text: Vec<String> = sorted.iter().map(i32::to_string).collect();
-        Some(Self { cards, hash: Digest::of(text.join(",").as_bytes()) })
+        let hash = deck_hash(&in_order(&cards));
+        Some(Self { cards, hash })
+    }
+
+    /// Its cards, ascending.
+    pub(crate) fn ascending(&self) -> Vec<i32> {
+        in_order(&self.cards)
     }
 }
 
-/// An episode whose first checks it passed: whether it is a duplicate can be told now.
+fn in_order(cards: &[i32]) -> Vec<i32> {
+    let mut cards = cards.to_vec();
+    cards.sort_unstable();
+    cards
+}
+
+/// An episode that passed its first checks: whether it is a duplicate can be told now.
 #[derive(Debug)]
 pub(crate) struct Opened<'a> {
-    pub(crate) facts: Facts,
     /// The steps, or what is wrong with them.
     replay: Result<Replay<'a>, String>,
 }
 
 /// One choice of a side.
 #[derive(Debug)]
-pub(crate) struct Decision {
+pub(crate) struct Decision<'a> {
     pub(crate) side: usize,
     pub(crate) step: usize,
     pub(crate) select: Select,
     pub(crate) current: Current,
     pub(crate) logs: Vec<Log>,
-    /// The engine's own form of the state.
-    #[expect(dead_code, reason = "what a look-ahead starts from")]
-    pub(crate) search: Option<String>,
+    /// What the side sees, as the replay has it, with the engine's own form of the state.
+    pub(crate) observation: &'a str,
     /// Numbers of the options that were picked, in their order.
     pub(crate) label: Vec<usize>,
 }
 
-impl Decision {
+impl Decision<'_> {
     pub(crate) fn me(&self) -> &Player {
         &self.current.players[self.side]
     }
@@ -116,24 +123,17 @@ impl Decision {
 }
 
 /// All decisions of an episode, by side, in order.
-pub(crate) type Decisions = [Vec<Decision>; 2];
+pub(crate) type Decisions<'a> = [Vec<Decision<'a>>; 2];
 
 impl<'a> Opened<'a> {
-    /// Checks an episode up to the point where its id is known. `stem` is its name without folders.
-    pub(crate) fn open(stem: &str, text: &'a [u8], keep_draws: bool) -> Result<Self, (Facts, Reason)> {
-        let mut facts = Facts::default();
-        match Self::check(stem, text, keep_draws, &mut facts) {
-            Ok(replay) => Ok(Self { facts, replay }),
-            Err(reason) => Err((facts, reason)),
-        }
-    }
-
-    fn check(
+    /// Checks an episode up to the point where its id is known; `facts` are filled as far as that goes. `stem` is its
+    /// name without folders.
+    pub(crate) fn open(
         stem: &str,
         text: &'a [u8],
         keep_draws: bool,
         facts: &mut Facts,
-    ) -> Result<Result<Replay<'a>, String>, Reason> {
+    ) -> Result<Self, Reason> {
         let (replay, rewards, info) = match serde_json::from_slice::<Replay<'_>>(text) {
             Ok(mut replay) => {
                 facts.steps = replay.steps.len() as u64;
@@ -154,21 +154,32 @@ impl<'a> Opened<'a> {
         };
         facts.names = team_names(&info);
         facts.rewards = Some(read_rewards(&rewards)?);
+        let id = episode_id(stem, &info);
+        // ratings count draws, so their ids are told too
+        facts.id = id.as_ref().ok().copied();
         if facts.rewards.is_some_and(|[a, b]| a == b) && !keep_draws {
             return Err(Reason::Draw);
         }
-        facts.id = Some(episode_id(stem, &info)?);
-        Ok(replay)
+        id.map(|_| Self { replay })
+    }
+
+    /// Version of the engine, where the episode names one.
+    pub(crate) fn engine_version(&self) -> Option<i64> {
+        self.replay.as_ref().ok().and_then(Replay::engine_version)
     }
 
     /// Reads what every decision saw, and pairs it with its answer.
-    pub(crate) fn decisions(&self, deadline: Option<Instant>) -> Result<Decisions, Reason> {
+    pub(crate) fn decisions(
+        &self,
+        facts: &Facts,
+        deadline: Option<Instant>,
+    ) -> Result<Decisions<'a>, Reason> {
         let replay = self.replay.as_ref().map_err(|why| Reason::Malformed(why.clone()))?;
         let malformed = |why: &str| Reason::Malformed(why.to_owned());
-        if self.facts.decks.is_none() {
+        if facts.decks.is_none() {
             return Err(malformed("step 1 does not hold two decks of 60 cards"));
         }
-        if self.facts.names.is_none() {
+        if facts.names.is_none() {
             return Err(malformed("info.TeamNames does not hold two names"));
         }
         let mut sides = [vec![], vec![]];
@@ -177,8 +188,8 @@ impl<'a> Opened<'a> {
                 on_time(deadline)?;
                 let at = |what: &dyn std::fmt::Display| format!("step {step}, side {side}: {what}");
                 let seen = entry.observation().map_err(|error| Reason::Malformed(at(&error)))?;
-                let Some((seen, select)) =
-                    seen.and_then(|mut seen| seen.select.take().map(|select| (seen, select)))
+                let Some((seen, select, observation)) =
+                    seen.and_then(|(mut seen, text)| seen.select.take().map(|select| (seen, select, text)))
                 else {
                     continue;
                 };
@@ -189,9 +200,8 @@ impl<'a> Opened<'a> {
                 // the engine takes the answer with the next step
                 let answer = replay.steps.get(step + 1).and_then(|next| next[side].action.0.as_deref());
                 let label = legal_label(&select, answer).map_err(|why| Reason::IllegalLabel(at(&why)))?;
-                let (logs, search) = (seen.logs.unwrap_or_default(), seen.search_begin_input);
-                let search = search.map(std::borrow::Cow::into_owned);
-                decisions.push(Decision { side, step, select, current, logs, search, label });
+                let logs = seen.logs.unwrap_or_default();
+                decisions.push(Decision { side, step, select, current, logs, observation, label });
             }
         }
         Ok(sides)

@@ -11,6 +11,8 @@ mod cli;
 mod effects;
 mod elo;
 mod encode;
+pub mod engine;
+mod engine_report;
 mod examine;
 mod game;
 mod replay;
@@ -36,5 +38,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Verb::Build(args) => verbs::build::run(common, args),
         Verb::Inspect(args) => verbs::inspect::run(common, args),
         Verb::Verify(args) => verbs::verify::run(common, args),
+        Verb::Engine(args) => engine_report::run(common, args),
+        Verb::EngineWorker(args) => engine::worker::run(args),
     }
 }

@@ -20,6 +20,22 @@ pub(crate) struct Replay<'a> {
     pub(crate) rewards: serde_json::Value,
     #[serde(default)]
     pub(crate) info: Info,
+    #[serde(default)]
+    configuration: Configuration,
+}
+
+/// What the episode was played with.
+#[derive(Debug, Default, Deserialize)]
+struct Configuration {
+    #[serde(default)]
+    version: Option<Number>,
+}
+
+impl Replay<'_> {
+    /// Version of the engine, where the episode names one.
+    pub(crate) fn engine_version(&self) -> Option<i64> {
+        self.configuration.version.and_then(|version| version.0)
+    }
 }
 
 /// An episode whose steps are not looked at.
@@ -55,10 +71,12 @@ pub(crate) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// What the side sees, where it must answer.
-    pub(crate) fn observation(&self) -> Result<Option<Observation<'a>>, serde_json::Error> {
+    /// What the side sees, where it must answer, and its text.
+    pub(crate) fn observation(&self) -> Result<Option<(Observation, &'a str)>, serde_json::Error> {
         match self.observation {
-            Some(text) if self.status == "ACTIVE" => serde_json::from_str(text.get()).map(Some),
+            Some(text) if self.status == "ACTIVE" => {
+                Ok(Some((serde_json::from_str(text.get())?, text.get())))
+            }
             _ => Ok(None),
         }
     }

@@ -20,8 +20,10 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Purge a store: what is broken or nobody's, then results until the bounds hold
     Store(StoreArgs),
-    /// List what a store holds, the least lately used first
-    List,
+    /// Remove what dead runs left in a spill folder. A running job's files stay, and so does what no job of ours wrote
+    Purge(PurgeArgs),
+    /// List the runs that have spilled into a folder; without one, what a store holds, the least lately used first
+    List(ListArgs),
     /// Remove receipts whose data is gone or damaged, so that a workflow makes it again
     Receipts(ReceiptsArgs),
     /// Print digests of files, from the store's memo where they are as they were
@@ -37,6 +39,23 @@ pub(crate) struct StoreArgs {
     /// Purge what was last used longer ago than this, such as 30d or 12h
     #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
     pub(crate) older_than: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PurgeArgs {
+    /// Folder that runs spill into
+    #[arg(value_name = "ROOT")]
+    pub(crate) root: PathBuf,
+    /// Leave what a run began later than this, such as 2d or 12h
+    #[arg(long, value_name = "AGE", value_parser = humantime::parse_duration)]
+    pub(crate) older_than: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Folder that runs spill into
+    #[arg(value_name = "ROOT")]
+    pub(crate) root: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,9 @@
-//! Bounds on what is kept on disk: `store`, `list`; and what a workflow asks of a store: `receipts`, `digest`.
+//! Bounds on what is kept on disk: `store`, `purge`, `list`; and what a workflow asks of a store: `receipts`, `digest`.
 
 mod cli;
 mod digest;
 mod list;
+mod purge;
 mod receipts;
 mod store;
 
@@ -22,7 +23,11 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.verb {
         Verb::Store(args) => store::run(common, args),
-        Verb::List => list::run(common),
+        Verb::Purge(args) => purge::run(common, args),
+        Verb::List(args) => match &args.root {
+            Some(root) => purge::list(common, root),
+            None => list::run(common),
+        },
         Verb::Receipts(args) => receipts::run(common, args),
         Verb::Digest(args) => digest::run(common, args),
     }

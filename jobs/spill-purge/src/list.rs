@@ -1,4 +1,4 @@
-//! `list`: what a store holds.
+//! `list` without a folder: what a store holds.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl fmt::Display for Table<'_> {
 }
 
 /// An age in its two largest units.
-fn rounded(seconds: u64) -> Duration {
+pub(crate) fn rounded(seconds: u64) -> Duration {
     let unit = match seconds {
         0..3600 => 1,
         3600..86400 => 60,

@@ -14,8 +14,11 @@ fn main() -> ExitCode {
 fn run(name: &str, args: &[OsString]) -> Option<ExitCode> {
     let args = args.to_vec();
     Some(match name {
+        "cache-warm" => cache_warm::main(args),
         "catalog-sync" => catalog_sync::main(args),
         "day-build" => day_build::main(args),
+        // a build starts its own program as its workers
+        "engine-worker" => day_build::main(std::iter::once("day-build".into()).chain(args)),
         "fold-pack" => fold_pack::main(args),
         "spill-purge" => spill_purge::main(args),
         "stream-write" => stream_write::main(args),

@@ -9,10 +9,11 @@ use crate::folder;
 #[test]
 fn help() {
     let folder = folder();
-    let jobs: [(&str, &[&str]); 5] = [
-        ("catalog-sync", &["", "sync", "list", "show", "verify"]),
-        ("spill-purge", &["", "store", "list", "receipts", "digest"]),
-        ("day-build", &["", "scan", "build", "inspect", "verify"]),
+    let jobs: [(&str, &[&str]); 6] = [
+        ("cache-warm", &["", "warm", "plan", "show"]),
+        ("catalog-sync", &["", "sync", "list", "show", "verify", "elo"]),
+        ("spill-purge", &["", "store", "purge", "list", "receipts", "digest"]),
+        ("day-build", &["", "scan", "build", "inspect", "verify", "engine"]),
         ("stream-write", &["", "teacher", "selfplay", "check", "repair", "head", "stats"]),
         ("fold-pack", &["", "pack", "partition", "fold", "inspect", "stats", "verify", "card"]),
     ];

@@ -116,7 +116,7 @@ fn wrong_arguments_are_named() {
     );
     folder.fails(&folder.build_line("2026-11-23.zip", "out", "--effects empty.tsv"), 3, &["no column kind"]);
     folder.fails(&folder.build_line("2026-11-23.zip", "out", "--flush 0"), 2, &["--flush"]);
-    folder.fails(&folder.build_line("2026-11-23.zip", "out", "--ep-timeout x"), 2, &["expected a time"]);
+    folder.fails(&folder.build_line("2026-11-23.zip", "out", "--ep-timeout x"), 2, &["expected number"]);
     let twice = folder.build_line("2026-11-23.zip", "out", "2026-11-23.zip");
     folder.fails(&twice, 2, &["two archives of one day"]);
     folder.fails(

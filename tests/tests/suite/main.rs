@@ -1,13 +1,17 @@
 //! The whole suite from the outside: every job as a program, on the bundled real data.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod cache;
 mod catalog;
+mod catalog_days;
 mod cli;
 mod crash;
 mod damage;
 mod days;
 mod days_damage;
 mod days_golden;
+mod engine;
+mod engine_real;
 mod fold;
 mod formats;
 mod limits;
@@ -18,6 +22,7 @@ mod shuffle;
 mod store;
 mod teacher;
 mod workflow;
+mod workflow_tcg;
 
 use end_to_end::Folder;
 

@@ -15,10 +15,7 @@ use crate::folder;
 /// A folder with the jobs, copies of the sources, and a configuration of the whole chain.
 fn workflow() -> Folder {
     let folder = folder();
-    fs_err::create_dir(folder.join("bin")).unwrap();
-    for job in ["stream-write", "fold-pack", "catalog-sync", "spill-purge"] {
-        symlink(env!("CARGO_BIN_EXE_job"), folder.join("bin").join(job)).unwrap();
-    }
+    link_jobs(&folder);
     for source in ["teacher_corpus.parquet", "selfplay_games.jsonl"] {
         folder.put(source, fs_err::read(data(source)).unwrap());
     }
@@ -35,11 +32,24 @@ fn workflow() -> Folder {
     folder
 }
 
+/// Puts the jobs into `bin`, where a workflow looks for them.
+pub(crate) fn link_jobs(folder: &Folder) {
+    fs_err::create_dir(folder.join("bin")).unwrap();
+    for job in ["stream-write", "fold-pack", "catalog-sync", "spill-purge", "day-build"] {
+        symlink(env!("CARGO_BIN_EXE_job"), folder.join("bin").join(job)).unwrap();
+    }
+}
+
 fn command(folder: &Folder, config: &str) -> Command {
+    command_of("shogi", folder, config)
+}
+
+/// The command that runs a workflow.
+pub(crate) fn command_of(workflow: &str, folder: &Folder, config: &str) -> Command {
     let workflows = Path::new(env!("CARGO_MANIFEST_DIR")).join("../workflows");
     let path = std::env::var("PATH").unwrap();
     let mut command = Command::new("python3");
-    command.arg(workflows.join("run.py")).args(["shogi", config]).current_dir(folder.path());
+    command.arg(workflows.join("run.py")).args([workflow, config]).current_dir(folder.path());
     command
         .env("PATH", format!("{}:{path}", folder.join("bin").display()))
         .env("PYTHONDONTWRITEBYTECODE", "1");
@@ -48,14 +58,19 @@ fn command(folder: &Folder, config: &str) -> Command {
 }
 
 fn run(folder: &Folder, config: &str) -> Done {
-    let done = Done::from(command(folder, config).output().unwrap());
+    succeed(command(folder, config))
+}
+
+/// Runs a workflow that must succeed.
+pub(crate) fn succeed(mut command: Command) -> Done {
+    let done = Done::from(command.output().unwrap());
     assert!(!done.stderr.contains("No module named"), "run the tests with `./run test`\n{}", done.stderr);
     assert_eq!(done.code, Some(0), "{}{}", done.stdout, done.stderr);
     done
 }
 
 /// All receipts below the results, by name.
-fn receipts(results: &Path) -> BTreeMap<String, Value> {
+pub(crate) fn receipts(results: &Path) -> BTreeMap<String, Value> {
     let (mut found, mut waiting) = (BTreeMap::new(), vec![results.join("receipts")]);
     while let Some(folder) = waiting.pop() {
         for entry in fs_err::read_dir(folder).unwrap() {
@@ -72,7 +87,7 @@ fn receipts(results: &Path) -> BTreeMap<String, Value> {
 }
 
 /// What all files of the results hold, by path.
-fn digests(results: &Path) -> BTreeMap<String, String> {
+pub(crate) fn digests(results: &Path) -> BTreeMap<String, String> {
     let outputs =
         receipts(results).into_values().flat_map(|receipt| receipt["outputs"].as_array().unwrap().clone());
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -80,7 +95,7 @@ fn digests(results: &Path) -> BTreeMap<String, String> {
 }
 
 /// Names of the receipts whose results this run computed.
-fn computed(results: &Path) -> Vec<String> {
+pub(crate) fn computed(results: &Path) -> Vec<String> {
     let stored = |receipt: &Value| receipt["stored"] == true && receipt["cached"] == false;
     receipts(results).into_iter().filter(|(_, receipt)| stored(receipt)).map(|(name, _)| name).collect()
 }
@@ -206,7 +221,10 @@ fn start(folder: &Folder) -> Child {
 #[test]
 fn kill_9_of_engine_and_jobs_then_one_command() {
     let undisturbed = workflow();
+    let config = String::from_utf8(undisturbed.bytes("shogi.yaml")).unwrap();
+    undisturbed.put("shogi.yaml", config.replace("store: store\n", ""));
     run(&undisturbed, "shogi.yaml");
+    assert!(undisturbed.join("cache/foldline/store/store.json").exists(), "the user's own store");
     let folder = workflow();
     for delay in [2200, 2600, 3000, 3600] {
         let mut engine = start(&folder);

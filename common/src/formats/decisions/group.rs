@@ -81,6 +81,21 @@ impl<T: Word> Lists<T> {
         self.row(row).get(slot).copied().unwrap_or_else(|| T::padding(column.pad, slot))
     }
 
+    /// All lists in one buffer: `slots` of each, with their padding, then the slot that stands apart. `None` where a list
+    /// uses more.
+    pub fn padded(&self, column: &Column, slots: usize) -> Option<Vec<T>> {
+        let rows = self.offsets.len() - 1;
+        let padding: Vec<T> = (0..slots).map(|slot| T::padding(column.pad, slot)).collect();
+        let mut all = Vec::with_capacity(rows * (slots + usize::from(column.apart)));
+        for row in 0..rows {
+            let used = self.row(row);
+            all.extend_from_slice(used);
+            all.extend_from_slice(padding.get(used.len()..)?);
+            all.extend(self.apart.get(row));
+        }
+        Some(all)
+    }
+
     fn push(&mut self, column: &Column, list: &[T]) {
         let (list, apart) = match list.split_last() {
             Some((&last, rest)) if column.apart => (rest, Some(last)),
@@ -299,7 +314,11 @@ impl Group {
 
     /// Values of a column of [`COLUMNS`], where it is among these.
     pub fn get(&self, column: usize) -> Option<&Data> {
-        let at = self.columns.iter().position(|&there| there == column)?;
+        // in a group of all columns each stands at its own number
+        let at = match self.columns.get(column) {
+            Some(&there) if there == column => column,
+            _ => self.columns.iter().position(|&there| there == column)?,
+        };
         self.data.get(at)
     }
 
@@ -334,6 +353,24 @@ impl Group {
     /// Whether every column has every row, and no list is too long.
     pub fn is_whole(&self) -> bool {
         self.columns().all(|(column, data)| data.is_whole(column, self.rows))
+    }
+
+    /// Takes the columns apart.
+    pub fn into_data(self) -> impl Iterator<Item = (&'static Column, Data)> {
+        self.columns.into_iter().map(|at| &COLUMNS[at]).zip(self.data)
+    }
+
+    /// Replaces all rows; `None`, and no rows, where the values are not those of the columns.
+    pub fn replace(&mut self, rows: usize, data: Vec<Data>) -> Option<()> {
+        self.set(rows, data);
+        let typed = |(column, data): (&Column, &Data)| {
+            std::mem::discriminant(&Data::new(column)) == std::mem::discriminant(data)
+        };
+        if self.data.len() == self.columns.len() && self.columns().all(typed) && self.is_whole() {
+            return Some(());
+        }
+        *self = Self::new(std::mem::take(&mut self.columns));
+        None
     }
 
     pub(super) fn set(&mut self, rows: usize, data: Vec<Data>) {

@@ -1,6 +1,8 @@
 //! `YYYY-MM-DD.manifest.json`: where a day came from, and what is in it. It is written after the Parquet file, and makes
 //! the day.
 
+mod check;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::date::Date;
+use super::look_ahead::WouldKo;
 use super::schema::SCHEMA_VERSION;
 use crate::state::digest::Digest;
 
@@ -15,6 +18,11 @@ use crate::state::digest::Digest;
 pub const FORMAT: &str = "foldline decision day";
 /// Readings of the auxiliary targets, the reward and the outcome of draws.
 pub const AUX_CONTRACT: u32 = 1;
+/// Status of a member that has rows.
+pub const USED: &str = "used";
+/// All statuses of members.
+pub const STATUSES: [&str; 8] =
+    [USED, "draw", "no_reward", "malformed", "illegal_label", "timeout", "duplicate", "no_rows"];
 
 /// A day.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,6 +80,8 @@ pub struct Manifest {
     pub columns: BTreeMap<String, usize>,
     /// Members of the archive in their order; those that are no JSON files are left out.
     pub members: Vec<Member>,
+    /// Cards of every deck that a member was played with, ascending, by hash.
+    pub decks: BTreeMap<String, Vec<i32>>,
     /// When it was written.
     pub written_at: String,
 }
@@ -132,42 +142,6 @@ pub struct Effects {
     pub sha256: Digest,
     /// Names of its effect flags, in the order of their features.
     pub flags: Vec<String>,
-}
-
-/// The look-ahead features, and how their trials went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WouldKo {
-    /// Whether they were computed; where not, they are 0.
-    pub enabled: bool,
-    /// Why not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// Options that a look-ahead makes sense for.
-    pub eligible: u64,
-    /// Options that have a result.
-    pub computed: u64,
-    /// Trials that ended.
-    pub valid_trials: u64,
-    /// Trials that did not.
-    pub failed_trials: u64,
-    /// Results that are 0.
-    pub zero_results: u64,
-}
-
-impl WouldKo {
-    /// No look-ahead.
-    pub fn off(reason: &str) -> Self {
-        Self {
-            enabled: false,
-            reason: Some(reason.into()),
-            eligible: 0,
-            computed: 0,
-            valid_trials: 0,
-            failed_trials: 0,
-            zero_results: 0,
-        }
-    }
 }
 
 /// Parameters that shape a day.
@@ -242,7 +216,7 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// Reads the file.
+    /// Reads the file, and holds it to itself.
     pub fn read(path: &Path) -> Result<Self, ManifestError> {
         #[derive(Deserialize)]
         struct Head {
@@ -261,8 +235,16 @@ impl Manifest {
         if head.schema_version != SCHEMA_VERSION {
             return Err(ManifestError::Version(head.schema_version));
         }
-        serde_json::from_slice(&bytes).map_err(bad)
+        let manifest: Self = serde_json::from_slice(&bytes).map_err(bad)?;
+        check::check(&manifest).map_err(ManifestError::NoDay)?;
+        Ok(manifest)
     }
+}
+
+/// What a deck is known by: SHA-256 of its ascending ids, in decimal, between commas.
+pub fn deck_hash(ascending: &[i32]) -> Digest {
+    let text: Vec<String> = ascending.iter().map(i32::to_string).collect();
+    Digest::of(text.join(",").as_bytes())
 }
 
 /// Where the Parquet file of a day lies.

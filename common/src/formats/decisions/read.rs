@@ -233,9 +233,7 @@ impl<T: Word> Sink<T> for Ragged<'_, T> {
                 let (here, rest) = values.split_at(values.len().min(self.len - self.slot));
                 let last = match self.padding {
                     Some(padding) => here.iter().rposition(|value| value.bits() != padding),
-                    None => (0..here.len())
-                        .rev()
-                        .find(|&i| here[i].bits() != T::padding(self.pad, self.slot + i).bits()),
+                    None => last_used(here, self.pad, self.slot),
                 };
                 if let Some(last) = last {
                     self.catch_up();
@@ -247,6 +245,16 @@ impl<T: Word> Sink<T> for Ragged<'_, T> {
             self.end_if_full();
         }
     }
+}
+
+/// The last slot that is no padding, where each slot has padding of its own. Most stretches are padding alone, which is
+/// looked for first and eight at a time.
+fn last_used<T: Word>(here: &[T], pad: Pad, from: usize) -> Option<usize> {
+    let is_used = |(value, slot): (&T, usize)| value.bits() != T::padding(pad, slot).bits();
+    if !here.iter().zip(from..).fold(false, |used, slot| used | is_used(slot)) {
+        return None;
+    }
+    (0..here.len()).rev().find(|&i| is_used((&here[i], from + i)))
 }
 
 /// Indices that are turned into values at once.
@@ -391,4 +399,166 @@ fn take_text<'a>(plain: &mut &'a [u8]) -> Checked<&'a str> {
     let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or(cut)?;
     *plain = rest;
     std::str::from_utf8(text).map_err(|_| "it has a text that is not UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::super::columns::Kind;
+    use super::super::{Cell, column, day_writer, encode};
+    use super::*;
+
+    /// A row in words: what each column makes of them is up to [`cells`].
+    fn rows() -> impl Strategy<Value = Vec<Vec<u32>>> {
+        vec(vec(prop_oneof![4 => 0u32..5, 1 => any::<u32>()], COLUMNS.len()), 1..30)
+    }
+
+    /// Lists of any used length, with padding among their values.
+    fn list<T: Word>(column: &Column, word: u32) -> Vec<T> {
+        let len = column.list.unwrap_or(1);
+        let used = word as usize % (len + 1);
+        let slot = |slot: usize| match (slot < used, slot % 3) {
+            (true, 0) => T::of_bits(word.rotate_left(slot as u32)),
+            (true, 1) => T::of_bits(word % 7),
+            _ => T::padding(column.pad, slot),
+        };
+        (0..len).map(slot).collect()
+    }
+
+    fn group_of(rows: &[Vec<u32>]) -> Group {
+        let mut group = Group::whole();
+        for row in rows {
+            for (at, (column, &word)) in COLUMNS.iter().zip(row).enumerate() {
+                match (column.kind, column.list) {
+                    (Kind::I32, Some(_)) => group.push(at, Cell::I32s(&list(column, word))),
+                    (Kind::F32, Some(_)) => group.push(at, Cell::F32s(&list(column, word))),
+                    (Kind::I8, _) => group.push(at, Cell::I8(word as i8)),
+                    (Kind::I32, None) => group.push(at, Cell::I32(word.cast_signed())),
+                    (Kind::I64, _) => group.push(at, Cell::I64(i64::from(word) << 20)),
+                    (Kind::F32, None) => group.push(at, Cell::F32(f32::from_bits(word))),
+                    (Kind::Text, _) => group.push(at, Cell::Text(&format!("name {}", word % 9))),
+                }
+            }
+            group.end_row();
+        }
+        group
+    }
+
+    fn file_of(groups: &[Group]) -> Vec<u8> {
+        let mut day = day_writer(vec![], &[("date".into(), "2026-11-21".into())]).unwrap();
+        groups.iter().for_each(|group| day.append(encode(group).unwrap()).unwrap());
+        day.finish().unwrap()
+    }
+
+    /// Bits, so that NaNs compare.
+    fn bits(data: &Data) -> Vec<Vec<u64>> {
+        let of = |lists: &dyn Fn(usize) -> Vec<u64>, rows: usize| (0..rows).map(lists).collect();
+        match data {
+            Data::I8(all) => vec![all.iter().map(|&value| value as u64).collect()],
+            Data::I32(all) => vec![all.iter().map(|&value| value as u64).collect()],
+            Data::I64(all) => vec![all.iter().map(|&value| value as u64).collect()],
+            Data::F32(all) => vec![all.iter().map(|value| value.to_bits().into()).collect()],
+            Data::Text(all) => {
+                (0..all.rows.len()).map(|row| all.row(row).bytes().map(Into::into).collect()).collect()
+            }
+            Data::I32s(all) => {
+                let apart = all.apart.iter().map(|&value| value as u64).collect();
+                let mut rows: Vec<Vec<u64>> = of(
+                    &|row| all.row(row).iter().map(|&value| value as u64).collect(),
+                    all.offsets.len() - 1,
+                );
+                rows.push(apart);
+                rows
+            }
+            Data::F32s(all) => {
+                let apart = all.apart.iter().map(|value| value.to_bits().into()).collect();
+                let mut rows: Vec<Vec<u64>> = of(
+                    &|row| all.row(row).iter().map(|value| value.to_bits().into()).collect(),
+                    all.offsets.len() - 1,
+                );
+                rows.push(apart);
+                rows
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn groups_come_back(first in rows(), second in rows()) {
+            let groups = [group_of(&first), group_of(&second)];
+            let file = file_of(&groups);
+            let day = Day::open(&file[..]).unwrap();
+            day.check_schema().unwrap();
+            let all = day.project_all().unwrap();
+            for (at, group) in groups.iter().enumerate() {
+                let read = day.read(at, &all).unwrap();
+                prop_assert!(read.is_whole());
+                let flat = day.read_flat(at, &all).unwrap();
+                for (((column, wanted), (_, found)), flat) in group.columns().zip(read.columns()).zip(&flat) {
+                    prop_assert_eq!(bits(wanted), bits(found), "{}", column.name);
+                    let dense = |row: usize, slot: usize| match wanted {
+                        Data::I32s(lists) => lists.get(column, row, slot).bits(),
+                        Data::F32s(lists) => lists.get(column, row, slot).bits(),
+                        _ => 0,
+                    };
+                    let len = column.list.unwrap_or(1);
+                    match flat {
+                        Data::I32(all) if column.list.is_some() => {
+                            prop_assert!(all.iter().enumerate().all(|(i, v)| v.bits() == dense(i / len, i % len)));
+                        }
+                        Data::F32(all) if column.list.is_some() => {
+                            prop_assert!(all.iter().enumerate().all(|(i, v)| v.bits() == dense(i / len, i % len)));
+                        }
+                        other => prop_assert_eq!(bits(wanted), bits(other), "{}", column.name),
+                    }
+                }
+            }
+        }
+
+        /// Damage is an error, or it changed nothing that is read: pages have checksums.
+        #[test]
+        fn damage_is_never_taken_for_values(rows in rows(), at in any::<prop::sample::Index>(), mask in 1u8..) {
+            let group = group_of(&rows);
+            let mut file = file_of(std::slice::from_ref(&group));
+            let at = at.index(file.len());
+            file[at] ^= mask;
+            let read = Day::open(&file[..]).and_then(|day| day.read(0, &day.project_all()?));
+            if let Ok(read) = read {
+                for ((column, wanted), (_, found)) in group.columns().zip(read.columns()) {
+                    prop_assert_eq!(bits(wanted), bits(found), "{}, byte {}", column.name, at);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_column_is_refused_by_its_name() {
+        let file = file_of(&[group_of(&[vec![1; COLUMNS.len()]])]);
+        let day = Day::open(&file[..]).unwrap();
+        let error = day.project(["y", "opt_atr"]).unwrap_err().to_string();
+        assert!(error.contains("opt_atr"), "{error}");
+        // a file of another maker that lacks one
+        let fields = super::super::schema().fields.into_iter().filter(|field| field.name != "opt_group");
+        let schema = crate::formats::parquet::Schema::from(fields.collect::<Vec<_>>());
+        let other = crate::formats::parquet::FileWriter::new(vec![], &schema, &[]).unwrap().finish().unwrap();
+        let day = Day::open(&other[..]).unwrap();
+        assert!(day.check_schema().is_err());
+        day.project(["y", "opt_attr"]).unwrap();
+        let error = day.project(["y", "opt_group"]).unwrap_err().to_string();
+        assert!(error.contains("no column \"opt_group\""), "{error}");
+    }
+
+    #[test]
+    fn a_projection_reads_what_was_asked_for_in_that_order() {
+        let file = file_of(&[group_of(&[vec![3; COLUMNS.len()], vec![4; COLUMNS.len()]])]);
+        let day = Day::open(&file[..]).unwrap();
+        let group = day.read(0, &day.project(["side", "y"]).unwrap()).unwrap();
+        assert_eq!(group.get(column("y")), Some(&Data::I32(vec![3, 4])));
+        assert_eq!(group.get(column("side")), Some(&Data::I8(vec![3, 4])));
+        assert_eq!(group.get(column("opt_attr")), None);
+    }
 }

@@ -31,7 +31,7 @@ pub fn encode_column(group: &Group, at: usize) -> Result<EncodedChunk, Error> {
     let wrong = || Error::Rows("the columns differ in length, or a list is too long");
     let (column, data) = group.columns().nth(at).ok_or_else(wrong)?;
     match data {
-        Data::I8(all) => encode_words(column, all.len(), Single(all, |value| i32::from(value))),
+        Data::I8(all) => encode_words(column, all.len(), Single(all, i32::from)),
         Data::I32(all) => encode_words(column, all.len(), Single(all, |value| value)),
         Data::F32(all) => encode_words(column, all.len(), Single(all, |value| value)),
         Data::I64(all) => encode_long(column, all),

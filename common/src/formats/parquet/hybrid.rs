@@ -123,6 +123,9 @@ pub(super) fn unpack(packed: &[u8], bits: usize, eight: usize) -> [u32; 8] {
     let from = packed.get(eight * bits..).unwrap_or_default();
     let from = &from[..from.len().min(bits)];
     let mask = u64::MAX >> (64 - bits);
+    if let (8, Some(bytes)) = (bits, from.first_chunk::<8>()) {
+        return bytes.map(u32::from);
+    }
     if bits <= 8 {
         let word = match from.first_chunk::<8>() {
             Some(word) => u64::from_le_bytes(*word),

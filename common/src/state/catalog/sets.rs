@@ -3,40 +3,14 @@
 use rusqlite::{Row, TransactionBehavior, params};
 use serde::Serialize;
 
-use super::{Catalog, CatalogError};
+use super::values::{digest, json, signed, stat, unsigned};
+use super::{Catalog, CatalogError, State};
 use crate::formats::folded::Conventions;
 use crate::state::digest::Digest;
 use crate::state::stat::Stat;
 
 /// Revision of folded shards that the catalog records.
 const SCHEMA_VERSION: i64 = 1;
-
-/// Whether a set can be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// As recorded, when it was last looked at.
-    Present,
-    /// It, or one of its shards, was gone.
-    Missing,
-    /// It could not be read, or was unlike its record.
-    Damaged,
-}
-
-impl State {
-    /// Its name in the table.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Present => "present",
-            Self::Missing => "missing",
-            Self::Damaged => "damaged",
-        }
-    }
-
-    fn of(name: &str) -> Self {
-        [Self::Present, Self::Missing].into_iter().find(|state| state.name() == name).unwrap_or(Self::Damaged)
-    }
-}
 
 /// A set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -149,30 +123,6 @@ impl Catalog {
     }
 }
 
-/// SQLite's integers are signed; inodes and sizes come back the same.
-fn signed(value: u64) -> i64 {
-    value.cast_signed()
-}
-
-fn unsigned(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
-    Ok(row.get::<_, i64>(column)?.cast_unsigned())
-}
-
-fn stat(row: &Row<'_>, size: &str) -> rusqlite::Result<Stat> {
-    Ok(Stat {
-        size: unsigned(row, size)?,
-        mtime_ns: row.get("mtime_ns")?,
-        ctime_ns: row.get("ctime_ns")?,
-        inode: unsigned(row, "inode")?,
-    })
-}
-
-fn json<T: serde::de::DeserializeOwned>(text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
-    })
-}
-
 fn set_row(row: &Row<'_>) -> rusqlite::Result<SetRow> {
     Ok(SetRow {
         path: row.get("path")?,
@@ -181,7 +131,7 @@ fn set_row(row: &Row<'_>) -> rusqlite::Result<SetRow> {
         records: unsigned(row, "records")?,
         bytes: unsigned(row, "bytes")?,
         conventions: json(&row.get::<_, String>("conventions")?)?,
-        stat: stat(row, "size")?,
+        stat: stat(row, "", "size")?,
         shards: vec![],
     })
 }
@@ -191,7 +141,7 @@ fn shard_row(row: &Row<'_>) -> rusqlite::Result<ShardRow> {
         path: row.get("path")?,
         rows: unsigned(row, "rows")?,
         row_groups: unsigned(row, "row_groups")?,
-        sha256: json(&format!("{:?}", row.get::<_, String>("sha256")?))?,
-        stat: stat(row, "bytes")?,
+        sha256: digest(row, "sha256")?,
+        stat: stat(row, "", "bytes")?,
     })
 }

@@ -1,17 +1,20 @@
 //! What a build has done so far, a line a row group, in a hidden file beside the Parquet file. A line is written when its
 //! row group is durable, so that a build that was stopped at any time goes on behind the last whole line.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use common::formats::decisions::manifest::{Counts, Member};
+use common::formats::decisions::manifest::Member;
 use common::process::Failure;
 use common::process::failure::InFile;
 use common::state::digest::Digest;
 use common::state::output::{folder_of, remove_if_there};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+
+use crate::examine::Tally;
 
 /// A row group that is durable.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,7 +28,9 @@ pub(super) struct Done {
     pub(super) footer: Vec<u8>,
     /// Members up to its end, from the end of the row group before.
     pub(super) members: Vec<Member>,
-    pub(super) counts: Counts,
+    /// Cards of their decks, ascending, by hash.
+    pub(super) decks: BTreeMap<String, Vec<i32>>,
+    pub(super) tally: Tally,
 }
 
 #[derive(Serialize, Deserialize)]

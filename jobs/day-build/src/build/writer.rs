@@ -1,14 +1,14 @@
 //! The Parquet file of a day in the making: episodes gather in a group, groups are encoded and made durable, and the
 //! journal tells the next run how far this one came.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::formats::decisions::manifest::{Counts, Member};
+use common::formats::decisions::manifest::{Member, USED};
 use common::formats::decisions::{COLUMNS, GROUP_ROWS, Group, check, day_writer, encode_column, resume_day};
 use common::formats::parquet::{self, EncodedChunk, FileWriter};
 use common::process::Failure;
@@ -19,11 +19,8 @@ use common::state::output::Output;
 use rayon::Scope;
 
 use super::journal::{Done, Journal};
-use crate::examine::Rows;
+use crate::examine::{Rows, Tally};
 use crate::game::{Facts, Reason};
-
-/// Status of a member that has rows.
-pub(super) const USED: &str = "used";
 
 /// A day in the making.
 pub(super) struct DayWriter {
@@ -36,18 +33,21 @@ pub(super) struct DayWriter {
     /// Members before the group, then those of the group.
     members: Vec<Member>,
     closed: usize,
+    /// Cards of the members' decks, ascending, by hash.
+    decks: BTreeMap<String, Vec<i32>>,
     used: HashSet<i64>,
     row_groups: Vec<u64>,
     /// Of the episodes in closed groups, and of those in the open one.
-    counts: [Counts; 2],
+    tallies: [Tally; 2],
     spent: Duration,
 }
 
 /// A day whose Parquet file stands under its name.
 pub(super) struct Finished {
     pub(super) members: Vec<Member>,
+    pub(super) decks: BTreeMap<String, Vec<i32>>,
     pub(super) row_groups: Vec<u64>,
-    pub(super) counts: Counts,
+    pub(super) tally: Tally,
     pub(super) bytes: u64,
     pub(super) digest: Digest,
     /// Time that columns and files took.
@@ -97,9 +97,10 @@ impl DayWriter {
             Some(last) => resume_day(summing, last.end, pairs, &groups),
             None => day_writer(summing, pairs),
         };
-        let mut counts = Counts::default();
-        done.iter().for_each(|done| counts.add(&done.counts));
+        let mut tally = Tally::default();
+        done.iter().for_each(|done| tally.add(&done.tally));
         let row_groups = done.iter().map(|done| done.rows).collect();
+        let decks = done.iter().flat_map(|done| done.decks.clone()).collect();
         let members: Vec<Member> = done.into_iter().flat_map(|done| done.members).collect();
         let used =
             members.iter().filter(|member| member.status == USED).filter_map(|member| member.episode_id);
@@ -111,8 +112,9 @@ impl DayWriter {
             used: used.collect(),
             closed: members.len(),
             members,
+            decks,
             row_groups,
-            counts: [counts, Counts::default()],
+            tallies: [tally, Tally::default()],
             spent: Duration::ZERO,
         })
     }
@@ -129,6 +131,9 @@ impl DayWriter {
 
     /// Adds a member.
     pub(super) fn add(&mut self, name: String, facts: Facts, outcome: Result<Rows, Reason>) {
+        for deck in facts.decks.iter().flatten() {
+            self.decks.entry(deck.hash.to_string()).or_insert_with(|| deck.ascending());
+        }
         let mut member = Member {
             name,
             status: USED.into(),
@@ -148,7 +153,7 @@ impl DayWriter {
                 member.rows = rows.of_side;
                 member.first_row = Some(self.row_groups.iter().sum::<u64>() + self.group.rows() as u64);
                 member.row_group = Some(self.row_groups.len() as u64);
-                self.counts[1].add(&rows.counts);
+                self.tallies[1].add(&rows.tally);
                 self.group.append(&rows.group);
                 self.episodes += 1;
             }
@@ -187,7 +192,8 @@ impl DayWriter {
         }
         self.file.out_mut().output.sync().in_file(&path)?;
         let crc = std::mem::take(&mut self.file.out_mut().crc).finalize();
-        let counts = std::mem::take(&mut self.counts[1]);
+        let tally = std::mem::take(&mut self.tallies[1]);
+        self.tallies[0].add(&tally);
         if rows > 0 {
             self.journal.append(&Done {
                 end: self.file.len(),
@@ -195,19 +201,28 @@ impl DayWriter {
                 rows: rows as u64,
                 footer: self.file.last_group().in_file(&path)?,
                 members: self.members[self.closed..].to_vec(),
-                counts,
+                decks: self.decks_since(self.closed),
+                tally,
             })?;
             self.closed = self.members.len();
         }
-        self.counts[0].add(&counts);
         self.episodes = 0;
         self.spent += start.elapsed();
         Ok(())
     }
 
+    /// Decks of the members from one on.
+    fn decks_since(&self, member: usize) -> BTreeMap<String, Vec<i32>> {
+        let named = self.members[member..].iter().flat_map(|member| member.decks.iter().flatten());
+        named
+            .filter_map(|deck| self.decks.get_key_value(deck.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
+    }
+
     /// Writes the footer and gives the file its name.
     pub(super) fn finish(self) -> Result<Finished, Failure> {
-        let Self { mut file, journal, members, row_groups, counts: [counts, _], spent, .. } = self;
+        let Self { mut file, journal, members, decks, row_groups, tallies: [tally, _], spent, .. } = self;
         let path = file.out_mut().output.target().to_owned();
         let mut output = file.finish().in_file(&path)?.output;
         output.sync().in_file(&path)?;
@@ -215,7 +230,7 @@ impl DayWriter {
         let (digest, bytes) =
             (Digest::of_file(&mut written).in_file(&path)?, written.metadata().in_file(&path)?.len());
         output.publish().in_file(&path)?;
-        Ok(Finished { members, row_groups, counts, bytes, digest, spent, journal })
+        Ok(Finished { members, decks, row_groups, tally, bytes, digest, spent, journal })
     }
 }
 

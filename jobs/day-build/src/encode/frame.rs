@@ -98,8 +98,8 @@ const UNIT_COLUMNS: [UnitColumns; 2] = [
         mask: column("opp_unit_mask"),
     },
 ];
-/// Slots that a unit has in each of the four.
-const CARDS_OF_UNIT: [usize; 4] = [1, 2, 4, 4];
+/// Slots of a unit for what it evolved from, for tools, for energies.
+const ATTACHED: [usize; 3] = [2, 4, 4];
 
 /// Units of a side.
 #[derive(Default)]
@@ -113,7 +113,7 @@ struct Units {
 /// What a frame is made from.
 pub(super) struct Scene<'a> {
     pub(super) encoder: &'a Encoder<'a>,
-    pub(super) decision: &'a Decision,
+    pub(super) decision: &'a Decision<'a>,
     pub(super) counts: &'a mut Counts,
 }
 
@@ -306,18 +306,14 @@ fn units(scene: &mut Scene<'_>, player: &Player, tracker: &Tracker, ours: bool) 
         };
         out.ids[0].push(top);
         let unit = unit.flatten();
-        for kind in 1..CARDS_OF_UNIT.len() {
-            let cards = unit.map_or(&[][..], |unit| match kind {
-                1 => &unit.pre_evolution,
-                2 => &unit.tools,
-                _ => &unit.energy_cards,
-            });
-            let (slots, before) = (CARDS_OF_UNIT[kind], out.ids[kind].len());
-            for card in cards.iter().take(slots) {
-                let id = scene.face(card.as_ref());
-                out.ids[kind].push(id);
-            }
-            out.ids[kind].resize(before + slots, 0);
+        let attached: [&[Option<Card>]; 3] = match unit {
+            Some(unit) => [&unit.pre_evolution, &unit.tools, &unit.energy_cards],
+            None => [&[]; 3],
+        };
+        for ((ids, slots), cards) in out.ids[1..].iter_mut().zip(ATTACHED).zip(attached) {
+            let end = ids.len() + slots;
+            ids.extend(cards.iter().take(slots).map(|card| scene.face(card.as_ref())));
+            ids.resize(end, 0);
         }
         match unit {
             Some(unit) => {

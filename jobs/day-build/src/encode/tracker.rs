@@ -41,7 +41,7 @@ pub(super) struct Held {
 
 /// What one side knows.
 #[derive(Debug)]
-pub(super) struct Tracker {
+pub(crate) struct Tracker {
     side: usize,
     round: Option<i64>,
     /// The opponent's cards by first sight: serial and id.
@@ -63,7 +63,7 @@ impl Tracker {
     }
 
     /// The opponent's cards by first sight: serial and id.
-    pub(super) fn revealed(&self) -> &[(i32, i32)] {
+    pub(crate) fn revealed(&self) -> &[(i32, i32)] {
         &self.revealed
     }
 

@@ -1,6 +1,5 @@
 //! What a side sees when it must answer.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -12,7 +11,7 @@ use super::Number;
 
 /// An observation.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Observation<'a> {
+pub(crate) struct Observation {
     #[serde(default)]
     pub(crate) select: Option<Select>,
     /// What happened since the side's last observation.
@@ -20,9 +19,6 @@ pub(crate) struct Observation<'a> {
     pub(crate) logs: Option<Vec<Log>>,
     #[serde(default)]
     pub(crate) current: Option<Current>,
-    /// The engine's own form of the state, for its look-ahead.
-    #[serde(default, borrow)]
-    pub(crate) search_begin_input: Option<Cow<'a, str>>,
 }
 
 /// What is asked.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use common::formats::decisions::look_ahead::WouldKo;
 use common::formats::decisions::manifest::{BuildConfig, Manifest, manifest_path, parquet_path};
 use common::process::cli::path_text;
 use common::process::{Action, ByteSize, Common, Failure, Made, Obtained, Place, stop};
@@ -11,11 +12,12 @@ use common::state::store::record::{self, Keep};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::build::{Built, Inputs, Outcome, build, check_place, day_of};
+use crate::build::{Built, EngineState, Inputs, Outcome, build, check_place, day_of};
 use crate::cards::Catalog;
-use crate::cli::BuildArgs;
+use crate::cli::{BuildArgs, LookAheadArgs};
 use crate::effects::Effects;
 use crate::elo::Ratings;
+use crate::engine::{Engine, Trust, Version};
 
 #[derive(Serialize)]
 struct BuildReport {
@@ -47,6 +49,7 @@ struct DayMade {
     /// Episodes that an earlier run had done.
     resumed: u64,
     reproducible: bool,
+    would_ko: WouldKo,
     /// Seconds of all threads together.
     stages: Stages,
 }
@@ -65,11 +68,18 @@ pub(crate) fn run(common: &Common, args: &BuildArgs) -> Result<(), Failure> {
     let cards = Catalog::read(&args.catalog.cards, &args.catalog.attacks)?;
     let ratings = Ratings::read(args.elo.as_deref())?;
     let effects = Effects::read(args.effects.as_deref())?;
-    let config = config_of(args);
+    let (config, engine) = (config_of(args), engine_of(args)?);
     let mut days = vec![];
     for archive in &args.archives {
         stop::check()?;
-        let inputs = Inputs { archive, cards: &cards, ratings: &ratings, effects: &effects, config: &config };
+        let inputs = Inputs {
+            archive,
+            cards: &cards,
+            ratings: &ratings,
+            effects: &effects,
+            config: &config,
+            engine: &engine,
+        };
         days.push(obtain(common, args, &inputs)?);
     }
     let report = |(archive, day): (&PathBuf, &Obtained<'_, DayBuilt>)| {
@@ -91,7 +101,11 @@ fn obtain<'a>(
     let files =
         [("archive", inputs.archive), ("cards", &args.catalog.cards), ("attacks", &args.catalog.attacks)];
     let action = Action {
-        parameters: record::parameters([("date", json!(date)), ("config", json!(inputs.config))]),
+        parameters: record::parameters([
+            ("date", json!(date)),
+            ("config", json!(inputs.config)),
+            ("engine", json!(inputs.engine.digests())),
+        ]),
         inputs: files.map(|(role, path)| (role, path.to_path_buf())).into_iter().chain(optional).collect(),
         place: Place::Folder(&args.output),
         keep: Keep::Dataset,
@@ -117,8 +131,8 @@ fn config_of(args: &BuildArgs) -> BuildConfig {
     self_aliases.sort();
     self_aliases.dedup();
     BuildConfig {
-        would_ko: false,
-        wk_nvar: 0,
+        would_ko: args.look_ahead.would_ko,
+        wk_nvar: if args.look_ahead.would_ko { args.look_ahead.wk_nvar } else { 0 },
         both_sides: !args.self_only,
         self_aliases,
         flush: args.flush,
@@ -126,6 +140,36 @@ fn config_of(args: &BuildArgs) -> BuildConfig {
         keep_draws: args.keep_draws,
         competition_start: args.competition_start,
     }
+}
+
+/// The engine, where look-ahead is asked for and it works here.
+fn engine_of(args: &BuildArgs) -> Result<EngineState, Failure> {
+    let LookAheadArgs { would_ko, engine, any_engine, require_engine, .. } = &args.look_ahead;
+    if !would_ko {
+        return Ok(EngineState::Off("no look-ahead was asked for".into()));
+    }
+    let opened = match engine {
+        Some(path) => open(path, *any_engine),
+        None => {
+            Err(Failure::usage("no engine is named").hint("`--engine PATH` names the wheel or its folder"))
+        }
+    };
+    match opened {
+        Ok(engine) => Ok(EngineState::On(engine)),
+        Err(failure) if *require_engine => Err(failure),
+        Err(failure) => {
+            tracing::warn!("the look-ahead features are 0\n{failure}");
+            Ok(EngineState::Off(failure.what().to_owned()))
+        }
+    }
+}
+
+fn open(path: &Path, any_engine: bool) -> Result<Engine, Failure> {
+    let engine = Engine::open(path, if any_engine { Trust::Found } else { Trust::Known })?;
+    for version in Version::ALL {
+        engine.test(version).map_err(|failure| failure.in_file(path))?;
+    }
+    Ok(engine)
 }
 
 fn different_days(archives: &[PathBuf]) -> Result<(), Failure> {
@@ -163,6 +207,7 @@ impl DayMade {
             episode_failures: manifest.episode_failures,
             resumed,
             reproducible: manifest.reproducible,
+            would_ko: manifest.would_ko,
             stages,
         }
     }

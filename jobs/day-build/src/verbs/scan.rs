@@ -9,16 +9,18 @@ use common::formats::folded::set::to_json;
 use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::parallel::{ahead, ordered, pool};
-use common::process::{Common, Failure, emit, stop};
+use common::process::{Action, Common, Failure, Made, Obtained, Place, stop};
 use common::state::digest::Digest;
 use common::state::output::write_whole;
-use serde::Serialize;
+use common::state::store::record::{self, Keep};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::archive::{Archive, Entry};
 use crate::build::day_of;
 use crate::cli::ScanArgs;
 use crate::examine::text;
-use crate::game::{Deck, Facts, Opened, Reason};
+use crate::game::{Facts, Opened, Reason};
 
 #[derive(Serialize)]
 struct ScanReport {
@@ -29,6 +31,12 @@ struct ScanReport {
 struct Scanned {
     #[serde(serialize_with = "path_text")]
     scan: PathBuf,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Counts {
     planned: bool,
     rated: u64,
     decks: usize,
@@ -37,23 +45,52 @@ struct Scanned {
 
 /// Runs the verb.
 pub(crate) fn run(common: &Common, args: &ScanArgs) -> Result<(), Failure> {
-    let mut report = ScanReport { days: vec![] };
+    let mut targets = vec![];
     for archive in &args.archives {
+        targets.push(scan_path(&args.output, day_of(archive)?));
+    }
+    let (mut report, mut scans) = (ScanReport { days: vec![] }, vec![]);
+    for (archive, target) in args.archives.iter().zip(&targets) {
         stop::check()?;
+        let scan = obtain(common, archive, target)?;
+        report.days.push(Scanned { scan: target.clone(), counts: scan.value.clone() });
+        scans.push(scan);
+    }
+    Obtained::emit_all(&scans, common, &report)
+}
+
+/// Scans an archive, or finds its scan in the store, and puts it into place.
+fn obtain<'a>(common: &Common, archive: &Path, target: &'a Path) -> Result<Obtained<'a, Counts>, Failure> {
+    let action = Action {
+        parameters: record::parameters([("source_zip", json!(file_name(archive)))]),
+        inputs: vec![("archive", archive.into())],
+        place: Place::File(target),
+        keep: Keep::Dataset,
+    };
+    let mut done = action.obtain(common, |at| {
         let scan = scan(common, archive)?;
-        let path = scan_path(&args.output, scan.date);
         if !common.dry_run {
-            write_whole(&path, to_json(&scan).as_bytes()).in_file(&path)?;
+            write_whole(at, to_json(&scan).as_bytes()).in_file(at)?;
         }
+        Ok(Made::new(Counts::of(&scan, common.dry_run), vec![at.into()]))
+    })?;
+    done.place(common)?;
+    Ok(done)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl Counts {
+    fn of(scan: &Scan, planned: bool) -> Self {
         let mut left_out = BTreeMap::new();
         for episode in scan.episodes.iter().filter(|episode| episode.status != RATED) {
             *left_out.entry(episode.status.clone()).or_insert(0) += 1;
         }
         let rated = scan.episodes.len() as u64 - left_out.values().sum::<u64>();
-        let decks = scan.decks.len();
-        report.days.push(Scanned { scan: path, planned: common.dry_run, rated, decks, left_out });
+        Self { planned, rated, decks: scan.decks.len(), left_out }
     }
-    emit(common, &report)
 }
 
 fn scan(common: &Common, path: &Path) -> Result<Scan, Failure> {
@@ -76,10 +113,8 @@ fn scan(common: &Common, path: &Path) -> Result<Scan, Failure> {
             };
             if failed.is_none() {
                 rated.extend(facts.id);
-                for Deck { cards, hash } in facts.decks.iter().flatten() {
-                    let mut cards = cards.clone();
-                    cards.sort_unstable();
-                    decks.insert(hash.to_string(), cards);
+                for deck in facts.decks.iter().flatten() {
+                    decks.insert(deck.hash.to_string(), deck.ascending());
                 }
             }
             episodes.push(Episode {
@@ -94,26 +129,28 @@ fn scan(common: &Common, path: &Path) -> Result<Scan, Failure> {
         }
         stop::check()
     })?;
-    let source_zip = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let source_zip = file_name(path);
     Ok(Scan { format: FORMAT.into(), version: VERSION, date, source_zip, source_sha256, episodes, decks })
 }
 
 /// What is known of an episode, and why it does not count. A draw does.
 fn look(archive: &Archive, entry: &Entry) -> (Facts, Option<Reason>) {
-    let text = match text(archive, entry, None) {
-        Ok(text) => text,
-        Err(reason) => return (Facts::default(), Some(reason)),
+    let mut facts = Facts::default();
+    let opened = text(archive, entry, None)
+        .and_then(|text| Opened::open(entry.stem(), &text, true, &mut facts).map(|_| ()));
+    let reason = match opened {
+        Err(reason) => Some(reason),
+        Ok(()) if facts.decks.is_none() || facts.names.is_none() => {
+            Some(Reason::Malformed("no two decks or names".into()))
+        }
+        Ok(()) => None,
     };
-    match Opened::open(entry.stem(), &text, true) {
-        Ok(opened) if opened.facts.decks.is_some() && opened.facts.names.is_some() => (opened.facts, None),
-        Ok(opened) => (opened.facts, Some(Reason::Malformed("no two decks or names".into()))),
-        Err((facts, reason)) => (facts, Some(reason)),
-    }
+    (facts, reason)
 }
 
 impl fmt::Display for ScanReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Scanned { scan, planned, rated, decks, left_out } in &self.days {
+        for Scanned { scan, counts: Counts { planned, rated, decks, left_out } } in &self.days {
             let planned = if *planned { " (planned, not written)" } else { "" };
             writeln!(f, "{}{planned}: {rated} episodes with {decks} decks", scan.display())?;
             left_out.iter().try_for_each(|(reason, n)| writeln!(f, "  {n} left out: {reason}"))?;

@@ -1,13 +1,12 @@
 //! `verify`: a day is held to its manifest, and every row to the rules.
 
 use std::fmt;
-use std::fs::File;
 use std::path::PathBuf;
 
+use common::formats::decisions::check_day;
 use common::process::cli::path_text;
 use common::process::failure::InFile;
 use common::process::{Common, Exit, Failure, emit, stop};
-use common::state::digest::Digest;
 use serde::Serialize;
 
 use super::day_file::DayFile;
@@ -35,7 +34,7 @@ pub(crate) fn run(common: &Common, args: &VerifyArgs) -> Result<(), Failure> {
     for named in &args.days {
         let file = DayFile::open(named)?;
         let deep = !args.shallow;
-        check_file(&file)?;
+        check_day(&file.parquet, &file.manifest).in_file(&file.parquet)?;
         if deep {
             check_rows(common, &file)?;
         }
@@ -43,31 +42,6 @@ pub(crate) fn run(common: &Common, args: &VerifyArgs) -> Result<(), Failure> {
         report.days.push(Verified { day: file.parquet, rows, episodes, deep });
     }
     emit(common, &report)
-}
-
-/// Digest, size, schema, footer and row groups.
-fn check_file(file: &DayFile) -> Result<(), Failure> {
-    let DayFile { parquet, manifest, day, .. } = file;
-    let unlike = |what: &str, found: &dyn fmt::Display, expected: &dyn fmt::Display| {
-        let what = format!("{what} is not what the manifest records");
-        Err(Failure::new(Exit::Unlike, what).in_file(parquet).found(found, expected))
-    };
-    day.check_schema().in_file(parquet)?;
-    let mut bytes = File::open(parquet).in_file(parquet)?;
-    let digest = Digest::of_file(&mut bytes).in_file(parquet)?;
-    if digest != manifest.parquet_sha256 {
-        return unlike("the SHA-256", &digest, &manifest.parquet_sha256);
-    }
-    let stated = day.footer().pairs().find(|(key, _)| *key == "fingerprint").map_or("", |(_, text)| text);
-    if stated != manifest.fingerprint.to_string() {
-        return unlike("the fingerprint in the footer", &stated, &manifest.fingerprint);
-    }
-    let groups: Vec<u64> =
-        (0..day.footer().groups()).map(|group| day.footer().group_rows(group) as u64).collect();
-    if groups != manifest.row_groups || groups.iter().sum::<u64>() != manifest.rows {
-        return unlike("the number of rows", &format!("{groups:?}"), &format!("{:?}", manifest.row_groups));
-    }
-    Ok(())
 }
 
 fn check_rows(common: &Common, file: &DayFile) -> Result<(), Failure> {

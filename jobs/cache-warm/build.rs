@@ -1,0 +1,3 @@
+//! Digest of what the job is built from: `common/build_stamp.rs`.
+
+include!("../../common/build_stamp.rs");
