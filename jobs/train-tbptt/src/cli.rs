@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use common::process::{Common, Failure};
+use common::process::{ByteSize, Common, Failure};
 
 use crate::config::Config;
 use crate::device::Choice;
@@ -46,6 +46,13 @@ pub(crate) struct DeviceArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    /// Memory for decoded row groups [default: what this machine has, but for what the rest takes]
+    #[arg(long, hide_env_values = true, env = "FOLDLINE_CACHE_MEMORY", value_name = "SIZE")]
+    pub(crate) cache_memory: Option<ByteSize>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
     /// Days, each with its manifest beside it
     #[arg(long, required = true, num_args = 1.., value_name = "DATE.parquet")]
@@ -62,6 +69,8 @@ pub(crate) struct TrainArgs {
     /// Checkpoint whose weights to start from
     #[arg(long, value_name = "CHECKPOINT")]
     pub(crate) init_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
     #[command(flatten)]
@@ -172,6 +181,8 @@ pub(crate) struct ResumeArgs {
     #[arg(long, num_args = 1.., value_name = "DATE.parquet")]
     pub(crate) data: Vec<PathBuf>,
     #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
     pub(crate) device: DeviceArgs,
 }
 
@@ -183,6 +194,8 @@ pub(crate) struct EvalArgs {
     /// Days, of which all lanes are looked at [default: the held-out lanes of the run's own]
     #[arg(long, num_args = 1.., value_name = "DATE.parquet")]
     pub(crate) data: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) device: DeviceArgs,
 }

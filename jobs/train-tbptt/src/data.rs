@@ -7,4 +7,4 @@ pub(crate) mod split;
 
 pub(crate) use days::{Days, Provenance, Used};
 pub(crate) use lanes::Lanes;
-pub(crate) use rows::{Decoded, Row, Rows};
+pub(crate) use rows::{Cached, Row, Rows};

@@ -12,7 +12,7 @@ use crate::data::Lanes;
 use crate::random::Random;
 
 /// Row groups whose lanes are mixed.
-pub(crate) const MIXED: usize = 4;
+const MIXED: usize = 4;
 
 /// Decisions of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

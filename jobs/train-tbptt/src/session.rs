@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
-use common::process::{Common, Exit, Failure, Progress, stop};
+use common::process::{ByteSize, Common, Exit, Failure, Progress, stop};
+use common::state::cache::{ColumnSet, Counters};
 use serde::Serialize;
 use tch::{Device, Tensor};
 
@@ -13,11 +14,12 @@ use crate::baseline::verb_frequency;
 use crate::cards::CardTable;
 use crate::checkpoint::{self, Beside, Best, Checkpoint};
 use crate::config::{Config, Train};
+use crate::data::rows::capacity;
 use crate::data::split::Split;
-use crate::data::{Days, Decoded, Lanes, Provenance, Rows};
+use crate::data::{Cached, Days, Lanes, Provenance};
 use crate::loss::{NAMES, SUMS, factors};
 use crate::model::{Model, to_host};
-use crate::plan::{Cursor, MIXED, Planner};
+use crate::plan::{Cursor, Planner};
 use crate::report;
 use crate::run::Run;
 use crate::trainer::{Trainer, Update};
@@ -33,6 +35,8 @@ pub(crate) struct Data {
     days: Arc<Days>,
     lanes: Lanes,
     split: Split,
+    /// Bytes of row groups that each of the caches, for training and for validation, keeps in memory.
+    capacity: u64,
 }
 
 /// A session.
@@ -51,6 +55,14 @@ pub(crate) struct Session {
     started: Instant,
     rows: u64,
     last: Option<Metrics>,
+    caches: Option<Caches>,
+}
+
+/// Where rows come from; validation leaves what training has in memory alone.
+#[derive(Debug)]
+struct Caches {
+    train: Cached,
+    validation: Cached,
 }
 
 /// A line of `metrics.jsonl` about an update. What is measured in time comes last: all else is the same every time.
@@ -120,6 +132,10 @@ pub(crate) struct Summary {
     pub(crate) rows_per_second: f64,
     /// Share of the time that the device waited for data.
     pub(crate) data_wait: f64,
+    /// What the caches counted.
+    pub(crate) cache_train: Option<Counters>,
+    /// That of validation.
+    pub(crate) cache_val: Option<Counters>,
     /// The last validation of this session.
     pub(crate) validation: Option<Metrics>,
     /// The best validation of the run.
@@ -130,11 +146,16 @@ pub(crate) struct Summary {
 
 impl Data {
     /// Opens days, and splits their lanes as a configuration says.
-    pub(crate) fn open(paths: &[PathBuf], config: &Config) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        paths: &[PathBuf],
+        config: &Config,
+        memory: Option<ByteSize>,
+    ) -> Result<Self, Failure> {
         let days = Days::open(paths)?;
         let lanes = Lanes::of(&days)?;
         let split = Split::of(&lanes, config.validation.share, config.train.seed)?;
-        Ok(Self { days: Arc::new(days), lanes, split })
+        let capacity = memory.map_or_else(capacity, |memory| memory.0) / 2;
+        Ok(Self { days: Arc::new(days), lanes, split, capacity })
     }
 
     /// What the days were made with.
@@ -173,7 +194,7 @@ impl Data {
 
     /// What a model says of lanes.
     pub(crate) fn validate(&self, model: &Model, lanes: &[u32], config: &Train) -> Result<Metrics, Failure> {
-        validate(model, &self.lanes, lanes, &mut self.source(), config)
+        validate(model, &self.lanes, lanes, &mut self.source(ColumnSet::Val)?, config)
     }
 
     /// Cross-entropy of the held-out choices by the frequency of verbs in the others.
@@ -181,8 +202,9 @@ impl Data {
         verb_frequency(&self.days, &self.lanes, &self.split.train, &self.split.validation)
     }
 
-    fn source(&self) -> impl Rows + use<> {
-        Decoded::new(Arc::clone(&self.days), 2 * MIXED)
+    /// A cache of its own.
+    fn source(&self, columns: ColumnSet) -> Result<Cached, Failure> {
+        Cached::open(&self.days, columns, self.capacity)
     }
 }
 
@@ -248,6 +270,7 @@ impl Session {
             started: Instant::now(),
             rows: 0,
             last: None,
+            caches: None,
         }
     }
 
@@ -263,7 +286,12 @@ impl Session {
         progress.add(self.trainer.step);
         self.started = Instant::now();
         let (lanes, part) = (std::mem::take(&mut self.data.lanes), self.data.split.train.clone());
-        let mut rows = self.data.source();
+        let caches = Caches {
+            train: self.data.source(ColumnSet::Train)?,
+            validation: self.data.source(ColumnSet::Val)?,
+        };
+        let mut rows = caches.train.clone();
+        self.caches = Some(caches);
         let plan = Planner::train(&lanes, &part, &self.trainer.config.train, self.cursor.clone());
         let left = self.trainer.total.saturating_sub(self.trainer.step);
         let config = self.trainer.config.train.clone();
@@ -368,6 +396,10 @@ impl Session {
             self.run.scalars(line.step, line.scalars())?;
         }
         if let Some(line) = lines.last() {
+            if let Some(caches) = &self.caches {
+                let train = caches.train.counters();
+                self.run.scalars(line.step, cache_scalars(&train))?;
+            }
             if !line.loss.is_finite() {
                 return Err(Failure::new(
                     Exit::Unexpected,
@@ -383,7 +415,8 @@ impl Session {
     }
 
     fn validate(&mut self, lanes: &Lanes) -> Result<(), Failure> {
-        let mut rows = self.data.source();
+        let rows = self.caches.as_ref().map(|caches| caches.validation.clone());
+        let mut rows = rows.map_or_else(|| self.data.source(ColumnSet::Val), Ok)?;
         let config = &self.trainer.config.train;
         let metrics = validate(&self.trainer.model, lanes, &self.data.split.validation, &mut rows, config)?;
         let (step, epoch) = (self.trainer.step, self.cursor.epoch);
@@ -432,6 +465,8 @@ impl Session {
             rows: self.rows,
             rows_per_second: self.rows as f64 / seconds,
             data_wait: self.waited.as_secs_f64() / seconds,
+            cache_train: self.caches.as_ref().map(|caches| caches.train.counters()),
+            cache_val: self.caches.as_ref().map(|caches| caches.validation.counters()),
             validation: self.last,
             best: self.best,
             sha256: newest.map(|newest| newest.record.sha256.to_string()).unwrap_or_default(),
@@ -440,6 +475,17 @@ impl Session {
         report::write(folder)?;
         Ok(summary)
     }
+}
+
+fn cache_scalars(counters: &Counters) -> [(&'static str, f32); 6] {
+    [
+        ("cache_train/hit_rate_pct", counters.hit_rate_pct() as f32),
+        ("cache_train/hits", counters.hits as f32),
+        ("cache_train/misses", counters.misses as f32),
+        ("cache_train/evictions", counters.evictions as f32),
+        ("cache_train/resident_bytes", counters.resident_bytes as f32),
+        ("cache_train/bytes_loaded", counters.bytes_loaded as f32),
+    ]
 }
 
 /// Refuses a card catalog that days were not built with.

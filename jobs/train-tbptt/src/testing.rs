@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use common::state::cache::ColumnSet;
 use tch::Device;
 
 use crate::cards::CardTable;
 use crate::config::{Architecture, Config};
-use crate::data::{Days, Decoded, Lanes};
+use crate::data::{Cached, Days, Lanes};
 use crate::model::Model;
 use crate::plan::Micro;
 use crate::trainer::Trainer;
@@ -56,8 +57,8 @@ impl Games {
         Self { days: Arc::new(days), lanes }
     }
 
-    pub(crate) fn rows(&self) -> Decoded {
-        Decoded::new(Arc::clone(&self.days), 8)
+    pub(crate) fn rows(&self) -> Cached {
+        Cached::open(&self.days, ColumnSet::Train, 1 << 30).unwrap()
     }
 
     pub(crate) fn window(&self, micros: Vec<Micro>, compact: bool) -> Window {

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use common::formats::decisions::columns::column;
 use common::formats::decisions::manifest::{Effects, Manifest, manifest_path};
-use common::formats::decisions::{COLUMNS, Date, Day, Projection};
+use common::formats::decisions::{COLUMNS, Date, Day};
 use common::process::failure::InFile;
 use common::process::{Exit, Failure};
 use common::state::digest::Digest;
 use common::state::output::folder_of;
+use common::state::stat::Stat;
 use serde::{Deserialize, Serialize};
 
 use crate::schema;
@@ -66,9 +67,9 @@ pub(crate) struct Days {
 #[derive(Debug)]
 pub(crate) struct OpenDay {
     pub(crate) used: Used,
+    /// What the file was known by before its digest was taken.
+    pub(crate) stat: Stat,
     pub(crate) day: Day<File>,
-    /// What is read of rows.
-    pub(crate) projection: Projection,
     /// First row of each row group, and the number of rows behind the last.
     pub(crate) starts: Vec<u64>,
 }
@@ -126,6 +127,7 @@ impl Provenance {
 impl OpenDay {
     fn open(path: &Path) -> Result<(Self, Provenance), Failure> {
         let mut file = File::open(path).in_file(path)?;
+        let stat = Stat::from(&file.metadata().in_file(path)?);
         let manifest_file = manifest_of(path)?;
         let manifest = Manifest::read(&manifest_file).in_file(&manifest_file)?;
         let sha256 = Digest::of_file(&mut file).in_file(path)?;
@@ -137,7 +139,7 @@ impl OpenDay {
         }
         let day = Day::open(file).in_file(path)?;
         let columns = schema::input_columns().into_iter().chain(AUX).chain(LABELS);
-        let projection = day.project(columns.map(|at| COLUMNS[at].name)).in_file(path)?;
+        day.project(columns.map(|at| COLUMNS[at].name)).in_file(path)?;
         let mut starts = vec![0];
         for group in 0..day.footer().groups() {
             starts.push(starts[group] + day.footer().group_rows(group) as u64);
@@ -151,13 +153,7 @@ impl OpenDay {
             aux_contract_version: manifest.aux_contract_version,
         };
         let used = Used { path: path.into(), sha256, rows: day.rows() };
-        Ok((Self { used, day, projection, starts }, provenance))
-    }
-
-    /// The row group of a row, and the row's number in it.
-    pub(crate) fn place(&self, row: u64) -> Option<(usize, usize)> {
-        let group = self.starts.partition_point(|&start| start <= row).checked_sub(1)?;
-        (group + 1 < self.starts.len()).then(|| (group, (row - self.starts[group]) as usize))
+        Ok((Self { used, stat, day, starts }, provenance))
     }
 }
 

@@ -1,14 +1,19 @@
-//! Where rows come from. A trainer asks for the rows of its next window in the order it wants them; what is behind may
-//! be decoded files, or a cache of them that knows the order in advance.
+//! Where rows come from. A trainer asks for the rows of its next micro-batch in the order it wants them; behind it is the
+//! row-group cache.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use common::formats::decisions::Group;
 use common::process::Failure;
-use common::process::failure::InFile;
+use common::state::cache::{self, Cache, ColumnSet, Counters, Host, Options, Probe};
+use common::state::store::Known;
 
 use super::Days;
+
+/// Memory that a run takes beside its row groups.
+const RESERVE: u64 = 4 << 30;
+/// Memory for row groups where the machine's is not known.
+const UNKNOWN: u64 = 2 << 30;
 
 /// A row of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,51 +33,45 @@ pub(crate) trait Rows: Send {
     fn gather(&mut self, rows: &[Row]) -> Result<Vec<Located>, Failure>;
 }
 
-/// Row groups as they are decoded; the ones used last stay in memory.
-#[derive(Debug)]
-pub(crate) struct Decoded {
-    days: Arc<Days>,
-    /// Day and row group, the one used last at the end.
-    recent: VecDeque<((u32, usize), Arc<Group>)>,
-    capacity: usize,
-}
+/// Days behind the row-group cache. A clone is the same cache.
+#[derive(Clone)]
+pub(crate) struct Cached(Cache<cache::Days>);
 
-impl Decoded {
-    /// Keeps `capacity` row groups.
-    pub(crate) fn new(days: Arc<Days>, capacity: usize) -> Self {
-        Self { days, recent: VecDeque::new(), capacity }
-    }
-
-    fn group(&mut self, dataset: u32, group: usize) -> Result<Arc<Group>, Failure> {
-        let key = (dataset, group);
-        let found = self.recent.iter().position(|(there, _)| *there == key);
-        let entry = match found.and_then(|at| self.recent.remove(at)) {
-            Some(entry) => entry,
-            None => {
-                let day = &self.days.days[dataset as usize];
-                let rows = day.day.read(group, &day.projection).in_file(&day.used.path)?;
-                if self.recent.len() >= self.capacity {
-                    self.recent.pop_front();
-                }
-                (key, Arc::new(rows))
-            }
-        };
-        let rows = Arc::clone(&entry.1);
-        self.recent.push_back(entry);
-        Ok(rows)
-    }
-}
-
-impl Rows for Decoded {
-    fn gather(&mut self, rows: &[Row]) -> Result<Vec<Located>, Failure> {
-        let mut located = Vec::with_capacity(rows.len());
-        for &Row { dataset, row } in rows {
-            let day = self.days.days.get(dataset as usize);
-            let place = day.and_then(|day| day.place(row));
-            let (group, at) =
-                place.ok_or_else(|| Failure::bad_data(format!("day {dataset} has no row {row}")))?;
-            located.push((self.group(dataset, group)?, at));
+impl Cached {
+    /// A cache of its own over some days; `capacity` bytes of row groups stay in memory.
+    pub(crate) fn open(days: &Days, columns: ColumnSet, capacity: u64) -> Result<Self, Failure> {
+        let mut source = cache::Days::new(columns);
+        for day in &days.days {
+            let path = &day.used.path;
+            let known = Known { path: path.clone(), stat: day.stat, sha256: day.used.sha256.clone() };
+            source.add(path, Some(&known))?;
         }
-        Ok(located)
+        Ok(Self(Cache::new(source, Options::new(capacity), Host::new())?))
+    }
+
+    /// What the cache counted so far.
+    pub(crate) fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+}
+
+/// Memory for row groups on this machine: what is below the cache's high watermark, but for what the rest of a run takes.
+pub(crate) fn capacity() -> u64 {
+    let limit = Host::new().usage().map(|usage| usage.limit);
+    limit.map_or(UNKNOWN, |limit| Options::within(limit, RESERVE).capacity.max(limit / 4))
+}
+
+impl Rows for Cached {
+    fn gather(&mut self, rows: &[Row]) -> Result<Vec<Located>, Failure> {
+        let wanted: Vec<cache::Row> =
+            rows.iter().map(|&Row { dataset, row }| cache::Row { dataset, row }).collect();
+        let group = Arc::new(self.0.gather(&wanted)?);
+        Ok((0..wanted.len()).map(|row| (Arc::clone(&group), row)).collect())
+    }
+}
+
+impl std::fmt::Debug for Cached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Cached").field(&self.counters()).finish()
     }
 }

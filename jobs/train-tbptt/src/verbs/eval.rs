@@ -30,7 +30,11 @@ pub(crate) fn eval(common: &Common, args: &EvalArgs) -> Result<(), Failure> {
     let read = read(common, args)?;
     let record = &read.record;
     let own: Vec<PathBuf> = record.datasets.iter().map(|used| used.path.clone()).collect();
-    let data = Data::open(if args.data.is_empty() { &own } else { &args.data }, &record.config)?;
+    let data = Data::open(
+        if args.data.is_empty() { &own } else { &args.data },
+        &record.config,
+        args.memory.cache_memory,
+    )?;
     record.provenance.hold(data.provenance(), "the checkpoint")?;
     let device = args.device.device.device()?;
     use_threads(common.threads());

@@ -16,7 +16,7 @@ pub(crate) fn train(common: &Common, args: &TrainArgs) -> Result<(), Failure> {
     let config = args.config.effective()?;
     let device = args.device.device.device()?;
     let cards = CardTable::read(&args.cards, &args.attacks)?;
-    let data = Data::open(&args.data, &config)?;
+    let data = Data::open(&args.data, &config, args.memory.cache_memory)?;
     hold_cards(&cards, &data)?;
     let init = args.init_from.as_deref().map(Checkpoint::read).transpose()?;
     if common.dry_run {
@@ -40,7 +40,7 @@ pub(crate) fn resume(common: &Common, args: &ResumeArgs) -> Result<(), Failure> 
         return Err(Failure::usage("the run was trained on another number of days")
             .found(paths.len(), record.datasets.len()));
     }
-    let data = Data::open(&paths, &record.config)?;
+    let data = Data::open(&paths, &record.config, args.memory.cache_memory)?;
     if common.dry_run {
         return emit(common, &data.plan(&args.run, record.step, record.total));
     }
@@ -94,6 +94,9 @@ impl fmt::Display for Summary {
         writeln!(f, "  {} lanes, {} of them held out", self.lanes, self.held_out)?;
         let (rate, wait) = (self.rows_per_second, 100.0 * self.data_wait);
         writeln!(f, "  {} rows, {rate:.0} a second, data wait {wait:.1} %", self.rows)?;
+        if let Some(cache) = &self.cache_train {
+            writeln!(f, "  cache: hit rate {:.1} %, {} evictions", cache.hit_rate_pct(), cache.evictions)?;
+        }
         if let Some(found) = &self.validation {
             writeln!(f, "  held out: {found}")?;
         }
