@@ -3,6 +3,7 @@
 set positional-arguments
 
 binaries := env("CARGO_TARGET_DIR", justfile_directory() / "target") / "release"
+libtorch := justfile_directory() / ".tools" / "libtorch"
 
 # show the recipes
 default:
@@ -20,9 +21,36 @@ report RESULTS="results/shogi":
     python3 workflows/report "{{ RESULTS }}" -o "{{ RESULTS }}/report.html"
     @echo "report: {{ RESULTS }}/report.html"
 
-# run all tests, end-to-end ones on real data included
+# train-tbptt with its arguments, from wherever it stands; libtorch is set up first
+train *ARGS: libtorch
+    cargo build --release --locked -p train-tbptt
+    cd "{{ invocation_directory() }}" && exec "{{ binaries }}/train-tbptt" "$@"
+
+# put libtorch into .tools, unless LIBTORCH names one: about 530 MB to fetch, once
+libtorch:
+    @[ -n "${LIBTORCH:-}" ] || python3 tools/libtorch.py "{{ libtorch }}"
+
+# run all tests, end-to-end ones on real data included; those of the trainer where libtorch is there
 test:
-    INSTA_UPDATE=no cargo test --release --locked --workspace
+    INSTA_UPDATE=no cargo test --release --locked --workspace --exclude train-tbptt
+    @if [ -n "${LIBTORCH:-}" ] || [ -f "{{ libtorch }}/build-version" ]; then \
+        INSTA_UPDATE=no cargo test --release --locked -p train-tbptt; \
+    else \
+        echo "train-tbptt was not tested: there is no libtorch; ./run test-train sets it up"; \
+    fi
+
+# seconds of a training step beside the same model in PyTorch; FOLDLINE_TORCH names a Python with torch and pyarrow
+bench-train: libtorch
+    cargo test --release --locked -p train-tbptt --lib -- --ignored --nocapture beside_the_twin
+
+# whether it learns: the full model, three seeds, with and without memory (hours on two cores; --small for minutes)
+learn *ARGS: build libtorch
+    cargo build --release --locked -p train-tbptt
+    python3 benches/learn.py --bin "{{ binaries }}" "$@"
+
+# run the tests of the trainer; libtorch is set up first
+test-train: libtorch
+    INSTA_UPDATE=no cargo test --release --locked -p train-tbptt
 
 # measure corpus to shards beside DuckDB, and fold-pack beside zstd (about four minutes)
 bench *ARGS: build
@@ -40,7 +68,11 @@ build:
 # hold the code to its format and its lints
 lint:
     cargo fmt --all --check
-    cargo clippy --release --locked --workspace --all-targets -- --deny warnings
+    cargo clippy --release --locked --workspace --exclude train-tbptt --all-targets -- --deny warnings
+
+# hold the trainer to the lints; libtorch is set up first
+lint-train: libtorch
+    cargo clippy --release --locked -p train-tbptt --all-targets -- --deny warnings
 
 # accept what the snapshot tests see now, after looking at it
 snapshots:

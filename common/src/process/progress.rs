@@ -20,6 +20,7 @@ struct Plain {
     unit: &'static str,
     start: Instant,
     last: Instant,
+    more: String,
 }
 
 impl Progress {
@@ -29,7 +30,10 @@ impl Progress {
             let bar = ProgressBar::hidden();
             bar.set_length(total.unwrap_or(0));
             let now = Instant::now();
-            return Self { bar, plain: Some(Plain { what, unit, start: now, last: now }) };
+            return Self {
+                bar,
+                plain: Some(Plain { what, unit, start: now, last: now, more: String::new() }),
+            };
         }
         let (bar, template) = match total {
             Some(total) => (
@@ -52,6 +56,14 @@ impl Progress {
         Self { bar: ProgressBar::hidden(), plain: None }
     }
 
+    /// What is said beside the numbers from now on.
+    pub fn say(&mut self, more: String) {
+        match &mut self.plain {
+            Some(plain) => plain.more = format!(", {more}"),
+            None => self.bar.set_message(more),
+        }
+    }
+
     /// Counts `n` more.
     pub fn add(&mut self, n: u64) {
         self.bar.inc(n);
@@ -70,12 +82,13 @@ impl Plain {
         let seconds = self.start.elapsed().as_secs_f64();
         let rate = done as f64 / seconds;
         let line = format!("{}: {} {}", self.what, HumanCount(done), self.unit);
+        let more = &self.more;
         let rate_text = format!("{} a second", HumanCount(rate as u64));
         if total <= done || rate <= 0.0 {
-            return format!("{line}, {rate_text}");
+            return format!("{line}, {rate_text}{more}");
         }
         let left = Duration::from_secs_f64((total - done) as f64 / rate);
-        format!("{line} of {}, {rate_text}, {} left", HumanCount(total), HumanDuration(left))
+        format!("{line} of {}, {rate_text}, {} left{more}", HumanCount(total), HumanDuration(left))
     }
 }
 
