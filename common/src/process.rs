@@ -11,6 +11,7 @@ pub mod selection;
 pub mod size;
 pub mod space;
 pub mod stop;
+pub mod table;
 
 pub use action::{Action, Made, Obtained, Place};
 pub use cli::{Common, Report, conclude, emit, main};

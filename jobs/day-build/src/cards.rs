@@ -4,9 +4,8 @@ use std::path::Path;
 
 use common::process::Failure;
 use common::process::failure::InFile;
+use common::process::table::{Row, Table};
 use common::state::digest::Digest;
-
-use crate::table::Table;
 
 /// Greatest id of a card or an attack: models have embeddings of a fixed size.
 pub(crate) const MAX_ID: i32 = 2046;
@@ -44,13 +43,8 @@ impl Catalog {
     pub(crate) fn read(cards: &Path, attacks: &Path) -> Result<Self, Failure> {
         let (card_text, attack_text) =
             (fs_err::read(cards).in_file(cards)?, fs_err::read(attacks).in_file(attacks)?);
-        let mut both = vec![];
-        for text in [&card_text, &attack_text] {
-            both.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            both.extend_from_slice(text);
-        }
-        let mut catalog =
-            Self { cards: vec![], attacks: vec![], digest: Digest::of(&both), names: Names::default() };
+        let digest = Digest::of_fields([&card_text[..], &attack_text[..]]);
+        let mut catalog = Self { cards: vec![], attacks: vec![], digest, names: Names::default() };
         catalog.read_cards(&card_text).map_err(|failure| failure.in_file(cards))?;
         catalog.read_attacks(&attack_text).map_err(|failure| failure.in_file(attacks))?;
         Ok(catalog)
@@ -121,12 +115,7 @@ fn at<T>(list: &[Option<T>], id: i32) -> Option<&T> {
     list.get(usize::try_from(id).ok()?)?.as_ref()
 }
 
-fn put<T>(
-    list: &mut Vec<Option<T>>,
-    at: usize,
-    value: T,
-    row: &crate::table::Row<'_>,
-) -> Result<(), Failure> {
+fn put<T>(list: &mut Vec<Option<T>>, at: usize, value: T, row: &Row<'_>) -> Result<(), Failure> {
     while list.len() <= at {
         list.push(None);
     }

@@ -10,10 +10,10 @@ use std::path::Path;
 use common::formats::decisions::manifest;
 use common::process::Failure;
 use common::process::failure::InFile;
+use common::process::table::Table;
 use common::state::digest::Digest;
 
 use crate::cards::MAX_ID;
-use crate::table::Table;
 
 /// Flags of an attack.
 pub(crate) const FLAGS: usize = 21;

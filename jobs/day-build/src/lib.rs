@@ -16,7 +16,6 @@ mod engine_report;
 mod examine;
 mod game;
 mod replay;
-mod table;
 mod verbs;
 
 use std::ffi::OsString;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use common::process::Failure;
 use common::process::failure::InFile;
+use common::process::table::{Row, Table};
 use common::state::digest::Digest;
 
 use crate::schema::CARDS;
@@ -51,8 +52,8 @@ fn read_attacks(text: &[u8]) -> Result<Vec<[f32; 2]>, Failure> {
     let (id, damage, energies) =
         (table.column("attack_id")?, table.column("damage")?, table.column("energies")?);
     let mut attacks = vec![[0.0; 2]; CARDS];
-    for row in &table.rows {
-        attacks[row.below(id, CARDS)?] = [row.number(damage)?, list(row.text(energies)).count() as f32];
+    for row in table.rows() {
+        attacks[row.below(id, CARDS)?] = [finite(&row, damage)?, list(row.text(energies)).count() as f32];
     }
     Ok(attacks)
 }
@@ -64,7 +65,7 @@ fn read_cards(text: &[u8], of_attacks: &[[f32; 2]]) -> Result<Vec<f32>, Failure>
     let flags = table.columns(FLAGS)?;
     let numbers = table.columns(NUMBERS.map(|(name, _)| name))?;
     let mut features = vec![0.0; CARDS * FEATURES];
-    for row in &table.rows {
+    for row in table.rows() {
         let card = row.below(id, CARDS)?;
         let mut out = Features { values: &mut features[card * FEATURES..][..FEATURES], at: 0 };
         for (column, len) in [(kind, KINDS), (energy, ENERGIES), (weakness, ENERGIES), (resistance, ENERGIES)]
@@ -73,14 +74,16 @@ fn read_cards(text: &[u8], of_attacks: &[[f32; 2]]) -> Result<Vec<f32>, Failure>
             out.one_of(of, len);
         }
         for column in flags {
-            out.push(row.number(column)?);
+            out.push(finite(&row, column)?);
         }
         for (column, (_, scale)) in numbers.into_iter().zip(NUMBERS) {
-            out.push(row.number(column)? / scale);
+            out.push(finite(&row, column)? / scale);
         }
         let attacks = list(row.text(attacks)).map(|text| {
             let id = text.parse().ok().filter(|&id: &usize| id < CARDS);
-            id.map(|id| of_attacks[id]).ok_or_else(|| row.refuse(text, "ids of attacks between commas"))
+            id.map(|id| of_attacks[id]).ok_or_else(|| {
+                row.refuse(format!("{text:?} where ids of attacks between commas are expected"))
+            })
         });
         let attacks = attacks.collect::<Result<Vec<_>, _>>()?;
         let most = attacks.iter().map(|attack| attack[0]).fold(0.0, f32::max);
@@ -116,60 +119,13 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(|part| !part.is_empty())
 }
 
-/// A table as text: a line of names, then rows, fields between tabs.
-struct Table<'a> {
-    names: Vec<&'a str>,
-    rows: Vec<Row<'a>>,
-}
-
-struct Row<'a> {
-    line: usize,
-    fields: Vec<&'a str>,
-}
-
-impl<'a> Table<'a> {
-    fn parse(text: &'a [u8]) -> Result<Self, Failure> {
-        let text = std::str::from_utf8(text).map_err(|_| Failure::bad_data("it is no UTF-8 text"))?;
-        let mut lines = text.lines();
-        let names = lines.next().unwrap_or_default().split('\t').collect();
-        let rows = lines.zip(2..).filter(|(text, _)| !text.is_empty());
-        let rows = rows.map(|(text, line)| Row { line, fields: text.split('\t').collect() }).collect();
-        Ok(Self { names, rows })
-    }
-
-    fn column(&self, name: &str) -> Result<usize, Failure> {
-        self.names.iter().position(|there| *there == name).ok_or_else(|| {
-            Failure::bad_data(format!("it has no column {name}"))
-                .found(self.names.join(", "), "a table of cards or of attacks, as days are built with")
-        })
-    }
-
-    fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], Failure> {
-        let mut columns = [0; N];
-        for (column, name) in columns.iter_mut().zip(names) {
-            *column = self.column(name)?;
-        }
-        Ok(columns)
-    }
-}
-
-impl Row<'_> {
-    fn text(&self, column: usize) -> &str {
-        self.fields.get(column).copied().unwrap_or_default()
-    }
-
-    fn number(&self, column: usize) -> Result<f32, Failure> {
-        let number = self.text(column).parse().ok().filter(|number: &f32| number.is_finite());
-        number.ok_or_else(|| self.refuse(self.text(column), "a number"))
-    }
-
-    fn below(&self, column: usize, len: usize) -> Result<usize, Failure> {
-        let number = self.text(column).parse().ok().filter(|&number: &usize| number < len);
-        number.ok_or_else(|| self.refuse(self.text(column), &format!("a number below {len}")))
-    }
-
-    fn refuse(&self, found: &str, expected: &str) -> Failure {
-        Failure::bad_data(format!("line {} makes no sense", self.line)).found(format!("{found:?}"), expected)
+/// A field that must be a finite number.
+fn finite(row: &Row<'_>, column: usize) -> Result<f32, Failure> {
+    let number = row.number::<f32>(column)?;
+    if number.is_finite() {
+        Ok(number)
+    } else {
+        Err(row.refuse(format!("{number} where a number is expected")))
     }
 }
 

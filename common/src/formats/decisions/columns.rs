@@ -14,6 +14,26 @@ pub const OPTION_ATTRS: usize = 36;
 pub const UNIT_ATTRS: usize = 24;
 /// Units of a side: the active one, then the bench.
 pub const UNITS: usize = 9;
+/// Names of the types of options, by the number in `opt_verb`.
+pub const OPTION_NAMES: [&str; 17] = [
+    "number",
+    "yes",
+    "no",
+    "card",
+    "tool card",
+    "energy card",
+    "energy",
+    "play",
+    "attach",
+    "evolve",
+    "ability",
+    "discard",
+    "retreat",
+    "attack",
+    "end",
+    "skill",
+    "special condition",
+];
 /// The bucket of what has no rating.
 pub const UNKNOWN_BUCKET: i32 = 10;
 

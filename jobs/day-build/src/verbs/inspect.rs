@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use common::formats::decisions::columns::{MAX_OPTIONS, SUBMIT, UNITS};
+use common::formats::decisions::columns::{MAX_OPTIONS, OPTION_NAMES, SUBMIT, UNITS};
 use common::formats::decisions::manifest::Counts;
 use common::formats::decisions::{COLUMNS, Data, Group, column};
 use common::process::failure::InFile;
@@ -14,25 +14,6 @@ use super::day_file::DayFile;
 use crate::cards::Catalog;
 use crate::cli::InspectArgs;
 
-const VERBS: [&str; 17] = [
-    "number",
-    "yes",
-    "no",
-    "card",
-    "tool card",
-    "energy card",
-    "energy",
-    "play",
-    "attach",
-    "evolve",
-    "ability",
-    "discard",
-    "retreat",
-    "attack",
-    "end",
-    "skill",
-    "condition",
-];
 const SELECTS: [&str; 11] = [
     "main",
     "card",
@@ -257,7 +238,7 @@ impl RowView<'_> {
         let options = 0..last.map_or(0, |last| last + 1);
         let shown = options.map(|option| ShownOption {
             option,
-            verb: named(&VERBS, self.int(verbs, option)),
+            verb: named(&OPTION_NAMES, self.int(verbs, option)),
             what: self.what(option, names),
             legal: legal(option),
             picked: is_picked(option),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use common::formats::decisions::columns::OPTION_NAMES;
 use common::process::{Common, Failure, emit};
 use serde::Serialize;
 
@@ -98,25 +99,6 @@ impl fmt::Display for Evaluation {
 
 /// Name of a verb, as episodes number them.
 pub(crate) fn verb_name(verb: i32) -> String {
-    const NAMES: [&str; 17] = [
-        "number",
-        "yes",
-        "no",
-        "card",
-        "tool card",
-        "energy card",
-        "energy",
-        "play",
-        "attach",
-        "evolve",
-        "ability",
-        "discard",
-        "retreat",
-        "attack",
-        "end",
-        "skill",
-        "special condition",
-    ];
-    let name = usize::try_from(verb).ok().and_then(|verb| NAMES.get(verb));
+    let name = usize::try_from(verb).ok().and_then(|verb| OPTION_NAMES.get(verb));
     name.map_or_else(|| "submit".into(), |&name| name.into())
 }
