@@ -163,7 +163,8 @@ impl<'a> Action<'a> {
         let known = self.inputs.iter().map(|(_, path)| store.know(path).in_file(path));
         let known = known.collect::<Result<Vec<_>, _>>()?;
         let roles = self.inputs.iter().zip(&known);
-        let inputs: Vec<_> = roles.map(|((role, _), known)| record_input(role, known)).collect();
+        let inputs: Vec<_> =
+            roles.map(|((role, _), known)| record::Input::new(role, &known.path, &known.sha256)).collect();
         let Run { job, build, .. } = &common.run;
         let identity = Identity { job, build, parameters: &self.parameters, inputs: &inputs };
         let key = identity.key();
@@ -182,19 +183,14 @@ impl<'a> Action<'a> {
         }
         let clock = Clock::start();
         let at = self.place.within(&store.scratch(&key).in_file(root)?);
-        let made = run(&at).inspect_err(|failure| {
+        let made = run(&at).and_then(|made| are_as_known(&store, &known).map(|()| made));
+        let made = made.inspect_err(|failure| {
             // what a signal stopped may go on where it was
             if !matches!(failure.exit(), Exit::Interrupted | Exit::Terminated) {
                 store.discard(&key);
             }
         });
         let Made { value, files, reproducible } = made?;
-        for known in &known {
-            let now = store.know(&known.path).in_file(&known.path)?;
-            if now.sha256 != known.sha256 {
-                return Err(Failure::from(StoreError::Changed).in_file(&known.path));
-            }
-        }
         let named = files.iter().map(|file| (self.place.name(&at, file), file.clone()));
         let named: Vec<(String, PathBuf)> = named.collect();
         let cost = clock.stop();
@@ -273,12 +269,14 @@ impl<T> Obtained<'_, T> {
     }
 }
 
-fn record_input(role: &str, known: &Known) -> record::Input {
-    record::Input {
-        role: role.into(),
-        sha256: known.sha256.clone(),
-        path: known.path.to_string_lossy().into_owned(),
+/// Refuses results of inputs that changed while they were read.
+fn are_as_known(store: &Store, inputs: &[Known]) -> Result<(), Failure> {
+    for known in inputs {
+        if store.know(&known.path).in_file(&known.path)?.sha256 != known.sha256 {
+            return Err(Failure::from(StoreError::Changed).in_file(&known.path));
+        }
     }
+    Ok(())
 }
 
 /// Waits for whoever works on the same key.
@@ -365,6 +363,7 @@ mod tests {
             write(at, true)
         });
         assert_eq!(failed.unwrap_err().exit(), Exit::Unlike);
+        assert_eq!(fs_err::read_dir(folder.path().join("store/tmp")).unwrap().count(), 0);
         let mut done = action(folder.path(), &output).obtain(&common, |at| write(at, true)).unwrap();
         assert!(!done.is_cached());
         done.place(&common).unwrap();

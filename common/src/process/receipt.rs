@@ -127,7 +127,7 @@ impl Done {
 /// What was read of a file that no store knows.
 pub(super) fn input(role: &str, path: &Path) -> Result<Input, Failure> {
     let sha256 = Digest::of_file(&mut File::open(path).in_file(path)?).in_file(path)?;
-    Ok(Input { role: role.into(), sha256, path: path.to_string_lossy().into_owned() })
+    Ok(Input::new(role, path, &sha256))
 }
 
 /// A file that is in place, by reading it.

@@ -52,6 +52,13 @@ pub struct Input {
     pub path: String,
 }
 
+impl Input {
+    /// An input for `role`, which lies at `path`.
+    pub fn new(role: &str, path: &Path, sha256: &Digest) -> Self {
+        Self { role: role.into(), sha256: sha256.clone(), path: path_text(path) }
+    }
+}
+
 /// What results can be made again from: a file that no action made, or that is never purged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
