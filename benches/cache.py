@@ -19,9 +19,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from measure import Stop, measure
+from measure import measure
 from report import median, row
-from run import FAILED, MISSING, STOPPED, machine, say
+from run import carry_out, machine, say
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = Path(__file__).parent / "peers"
@@ -180,24 +180,12 @@ def numbers(runs):
 
 def main():
     args = parse()
-    for path in (*(args.bin / job for job in ("day-build", "cache-warm", "examples/replay")), *REPLAYS):
-        if not path.is_file():
-            say(f"bench: {path} is missing (hint: cargo build --release --bins --examples)")
-            return MISSING
-    try:
-        report = bench(args)
-    except Stop as e:
-        say(f"bench: {e}")
-        return FAILED
-    except KeyboardInterrupt:
-        say("bench: stopped")
-        return STOPPED
-    text = "\n".join(lines(report))
-    (args.out / "cache.json").write_text(json.dumps(report, indent=1) + "\n")
-    (args.out / "cache.md").write_text(f"# The row-group cache\n\n{text}\n")
-    print(text)
-    say(f"written: {args.out / 'cache.json'}, {args.out / 'cache.md'}")
-    return FAILED if any(compared["differ"] for compared in report["compared"].values()) else 0
+    needed = (*(args.bin / job for job in ("day-build", "cache-warm", "examples/replay")), *REPLAYS)
+
+    def is_equal(report):
+        return not any(compared["differ"] for compared in report["compared"].values())
+
+    return carry_out(args, needed, bench, "The row-group cache", "cache", lines, is_equal)
 
 
 if __name__ == "__main__":

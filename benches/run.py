@@ -100,11 +100,11 @@ def bench(args):
     return report
 
 
-def main():
-    args = parse()
-    for path in (args.bin / "stream-write", args.bin / "fold-pack", CORPUS):
+def carry_out(args, needed, bench, title, name, lines, is_equal):
+    """Runs a benchmark, prints its report and writes it to NAME.json and NAME.md; returns the exit status."""
+    for path in needed:
         if not path.is_file():
-            say(f"bench: {path} is missing (hint: cargo build --release, --bin)")
+            say(f"bench: {path} is missing (hint: cargo build --release --bins --examples, --bin)")
             return MISSING
     try:
         report = bench(args)
@@ -115,11 +115,22 @@ def main():
         say("bench: stopped")
         return STOPPED
     text = "\n".join(lines(report))
-    (args.out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
-    (args.out / "report.md").write_text(f"# Benchmark\n\n{text}\n")
+    written = args.out / f"{name}.json", args.out / f"{name}.md"
+    written[0].write_text(json.dumps(report, indent=1) + "\n")
+    written[1].write_text(f"# {title}\n\n{text}\n")
     print(text)
-    say(f"written: {args.out / 'report.json'}, {args.out / 'report.md'}")
-    return 0 if all(equal(fold) for size in report["sizes"] for fold in size["compared"].values()) else FAILED
+    say(f"written: {written[0]}, {written[1]}")
+    return 0 if is_equal(report) else FAILED
+
+
+def main():
+    args = parse()
+    needed = (args.bin / "stream-write", args.bin / "fold-pack", CORPUS)
+
+    def is_equal(report):
+        return all(equal(fold) for size in report["sizes"] for fold in size["compared"].values())
+
+    return carry_out(args, needed, bench, "Benchmark", "report", lines, is_equal)
 
 
 if __name__ == "__main__":

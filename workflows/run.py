@@ -23,7 +23,8 @@ USAGE, MISSING, LOCKED = 2, 5, 6
 
 def fail(code: int, what: str, where: object, hint: str) -> None:
     """Ends as the jobs do."""
-    sys.exit(print(f"error: {what}\n  where    {where}\n  hint     {hint}", file=sys.stderr) or code)
+    print(f"error: {what}\n  where    {where}\n  hint     {hint}", file=sys.stderr)
+    sys.exit(code)
 
 
 def absolute(value: object, folder: Path, key: str = "") -> object:
